@@ -1,0 +1,28 @@
+# accrue_layer(NAME core BELOW lower... HEADERS ... SOURCES ... [PRIVATE library...])
+#
+# One folder, one layer. The public headers are listed, and only a listed header can be included
+# as <accrue/NAME/...>: the build writes a one-line forwarder for each, and install copies the
+# same list. A layer sees the forwarders of the layers below it and no others, so an include that
+# points upward does not compile. PRIVATE libraries are seen by the layer's own sources only.
+function(accrue_layer)
+  cmake_parse_arguments(L "" "NAME" "HEADERS;SOURCES;BELOW;PRIVATE" ${ARGN})
+  set(include "${PROJECT_BINARY_DIR}/include/${L_NAME}")
+  foreach(header IN LISTS L_HEADERS)
+    file(CONFIGURE OUTPUT "${include}/accrue/${L_NAME}/${header}"
+         CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${header}\"\n")
+    get_filename_component(folder "${header}" DIRECTORY)
+    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accrue/${L_NAME}/${folder}")
+  endforeach()
+  add_library(accrue_${L_NAME} OBJECT ${L_SOURCES})
+  target_include_directories(accrue_${L_NAME} PUBLIC "$<BUILD_INTERFACE:${include}>")
+  target_compile_features(accrue_${L_NAME} PUBLIC cxx_std_20)
+  accrue_warnings(accrue_${L_NAME})
+  foreach(lower IN LISTS L_BELOW)
+    target_link_libraries(accrue_${L_NAME} PUBLIC accrue_${lower})
+  endforeach()
+  foreach(library IN LISTS L_PRIVATE)
+    target_link_libraries(accrue_${L_NAME} PRIVATE ${library})
+  endforeach()
+  target_sources(accrue PRIVATE $<TARGET_OBJECTS:accrue_${L_NAME}>)
+  target_include_directories(accrue PUBLIC "$<BUILD_INTERFACE:${include}>")
+endfunction()
