@@ -2,5 +2,6 @@
 option(ACCRUE_WERROR "Treat warnings as errors" OFF)
 function(accrue_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
-                         -Woverloaded-virtual $<$<BOOL:${ACCRUE_WERROR}>:-Werror>)
+                         -Woverloaded-virtual -Wno-missing-field-initializers
+                         $<$<BOOL:${ACCRUE_WERROR}>:-Werror>)
 endfunction()

@@ -1,0 +1,125 @@
+#include <cmath>
+#include <cstring>
+
+#include <accrue/core/factories.h>
+
+namespace accrue {
+namespace {
+
+/// A fresh tensor of f(i), i = 0 .. numel-1, each converted to dtype.
+template <class F>
+Tensor generate(const Dims& shape, DType dtype, Device device, F&& f) {
+  Tensor host = Tensor::empty(shape, dtype, Device::cpu());
+  visit_any(dtype, [&]<class T>() {
+    T* out = host.data<T>();
+    const int64_t n = host.numel();
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (is_16bit_float(dtype_of<T>()))
+        out[i] = T(static_cast<float>(f(i)));
+      else
+        out[i] = static_cast<T>(f(i));
+    }
+  });
+  return to_device(host, device);
+}
+
+}  // namespace
+
+Tensor empty(const Dims& shape, DType dtype, Device device) {
+  return Tensor::empty(shape, dtype, device);
+}
+
+Tensor full(const Dims& shape, double value, DType dtype, Device device) {
+  return generate(shape, dtype, device, [value](int64_t) { return value; });
+}
+
+Tensor zeros(const Dims& shape, DType dtype, Device device) {
+  Tensor host = Tensor::empty(shape, dtype, Device::cpu());
+  if (host.numel()) std::memset(host.view().data, 0, host.storage().bytes());
+  return to_device(host, device);
+}
+
+Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype(), x.device()); }
+Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
+Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype(), x.device()); }
+Tensor scalar(double value, DType dtype, Device device) { return full({}, value, dtype, device); }
+
+Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype, Device device) {
+  check<ShapeError>(static_cast<int64_t>(values.size()) == checked_numel("tensor", shape),
+                    "tensor: ", values.size(), " values for shape ", shape, "; it holds ",
+                    numel(shape));
+  return generate(shape, dtype, device, [&](int64_t i) { return values[static_cast<size_t>(i)]; });
+}
+
+Tensor tensor(std::initializer_list<double> values, const Dims& shape, DType dtype, Device device) {
+  return tensor(std::span(values.begin(), values.size()), shape, dtype, device);
+}
+
+Tensor tensor(std::initializer_list<double> values, DType dtype, Device device) {
+  return tensor(values, {static_cast<int64_t>(values.size())}, dtype, device);
+}
+
+Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, DType dtype,
+              Device device) {
+  std::vector<double> values;
+  const size_t columns = rows.size() ? rows.begin()->size() : 0;
+  for (const auto& row : rows) {
+    check<ShapeError>(row.size() == columns, "tensor: rows of ", columns, " and ", row.size(),
+                      " numbers; all rows must be equally long");
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  return tensor(values, {static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns)}, dtype,
+                device);
+}
+
+template <class T>
+Tensor from_data(const T* data, const Dims& shape, Device device) {
+  Tensor host = Tensor::empty(shape, dtype_of<T>(), Device::cpu());
+  if (host.numel()) std::memcpy(host.view().data, data, host.storage().bytes());
+  return to_device(host, device);
+}
+template Tensor from_data(const float*, const Dims&, Device);
+template Tensor from_data(const double*, const Dims&, Device);
+template Tensor from_data(const bfloat16*, const Dims&, Device);
+template Tensor from_data(const float16*, const Dims&, Device);
+template Tensor from_data(const int64_t*, const Dims&, Device);
+template Tensor from_data(const int32_t*, const Dims&, Device);
+template Tensor from_data(const uint8_t*, const Dims&, Device);
+template Tensor from_data(const bool*, const Dims&, Device);
+
+Tensor arange(double start, double end, double step, DType dtype, Device device) {
+  check<ValueError>(std::isfinite(start) && std::isfinite(end) && std::isfinite(step) &&
+                        step != 0 && (end - start) / step >= 0,
+                    "arange: from ", start, " to ", end, " by ", step,
+                    "; the step must be finite, not 0, and lead from start to end");
+  const double n = std::ceil((end - start) / step);
+  check<ShapeError>(n < 0x1p60, "arange: from ", start, " to ", end, " by ", step, " has ", n,
+                    " elements; their number must fit in 60 bits");
+  return generate({static_cast<int64_t>(n)}, dtype, device,
+                  [=](int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+Tensor arange(int64_t n, DType dtype, Device device) {
+  return arange(0, static_cast<double>(n), 1, dtype, device);
+}
+
+Tensor linspace(double start, double end, int64_t steps, DType dtype, Device device) {
+  check<ShapeError>(steps >= 0, "linspace: ", steps, " steps; there must be 0 or more");
+  const double gap = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  return generate({steps}, dtype, device, [=](int64_t i) {
+    return i + 1 == steps && steps > 1 ? end : start + static_cast<double>(i) * gap;
+  });
+}
+
+Tensor eye(int64_t n, DType dtype, Device device) {
+  return generate({n, n}, dtype, device, [n](int64_t i) { return i / n == i % n ? 1.0 : 0.0; });
+}
+
+Tensor to_device(const Tensor& x, Device device) {
+  if (x.device() == device) return x;
+  throw DeviceError(
+      detail::concat("to: no copy from ", x.device(), " to ", device, " in this build"));
+}
+
+}  // namespace accrue

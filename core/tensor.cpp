@@ -1,0 +1,83 @@
+#include <accrue/core/tensor.h>
+
+namespace accrue {
+namespace {
+
+/// Calls body(offset) for every element in row-major order.
+template <class F>
+void for_each_offset(const Layout& layout, F&& body) {
+  const int64_t n = layout.numel();
+  Dims index = Dims::filled(layout.rank(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    body(offset);
+    for (int d = layout.rank() - 1; d >= 0; --d) {
+      offset += layout.strides[d];
+      if (++index[d] < layout.shape[d]) break;
+      offset -= index[d] * layout.strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
+  const auto element = static_cast<int64_t>(size_of(dtype));
+  const int64_t n = checked_numel("empty", shape, element);
+  auto impl = make_ref<TensorImpl>();
+  impl->storage = make_ref<Storage>(static_cast<size_t>(n * element), device);
+  impl->layout = layout::contiguous(shape);
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::alias(const Layout& layout) const {
+  auto impl = make_ref<TensorImpl>();
+  impl->storage = impl_->storage;
+  impl->layout = layout;
+  impl->dtype = impl_->dtype;
+  return Tensor(std::move(impl));
+}
+
+View Tensor::view() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
+
+double Tensor::item() const {
+  check<ShapeError>(numel() == 1, "item: the tensor has shape ", shape(), " and ", numel(),
+                    " elements; only one element is one number");
+  return to_vector<double>()[0];
+}
+
+double Tensor::at(const Dims& index) const {
+  check<IndexError>(index.size() == dim(), "at: index ", index, " into shape ", shape(),
+                    "; give one number for each dimension");
+  Layout element = layout();
+  for (int64_t i : index) element = layout::select(element, 0, i);
+  return alias(element).item();
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  check<DeviceError>(device().is_cpu(), "to_vector: the tensor is on ", device(),
+                     "; copy it to the cpu first");
+  std::vector<T> out;
+  out.reserve(static_cast<size_t>(numel()));
+  visit_any(dtype(), [&]<class S>() {
+    const S* x = data<S>();
+    for_each_offset(layout(), [&](int64_t at) {
+      if constexpr (is_16bit_float(dtype_of<S>()))
+        out.push_back(static_cast<T>(float(x[at])));
+      else
+        out.push_back(static_cast<T>(x[at]));
+    });
+  });
+  return out;
+}
+template std::vector<float> Tensor::to_vector<float>() const;
+template std::vector<double> Tensor::to_vector<double>() const;
+template std::vector<int64_t> Tensor::to_vector<int64_t>() const;
+template std::vector<int32_t> Tensor::to_vector<int32_t>() const;
+template std::vector<uint8_t> Tensor::to_vector<uint8_t>() const;
+template std::vector<bool> Tensor::to_vector<bool>() const;
+
+}  // namespace accrue
