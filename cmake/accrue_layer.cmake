@@ -11,18 +11,21 @@ function(accrue_layer)
     file(CONFIGURE OUTPUT "${include}/accrue/${L_NAME}/${header}"
          CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${header}\"\n")
     get_filename_component(folder "${header}" DIRECTORY)
-    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accrue/${L_NAME}/${folder}")
+    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accrue/${L_NAME}/${folder}"
+            COMPONENT accrue_headers)
   endforeach()
   add_library(accrue_${L_NAME} OBJECT ${L_SOURCES})
   target_include_directories(accrue_${L_NAME} PUBLIC "$<BUILD_INTERFACE:${include}>")
   target_compile_features(accrue_${L_NAME} PUBLIC cxx_std_20)
+  # A result may not depend on which multiply-adds a compiler chooses to fuse; ours are written
+  # out. And an assertion names core/dims.h, not the folder it happened to be built in.
+  target_compile_options(accrue_${L_NAME} PRIVATE -ffp-contract=off
+                         "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   accrue_warnings(accrue_${L_NAME})
   foreach(lower IN LISTS L_BELOW)
     target_link_libraries(accrue_${L_NAME} PUBLIC accrue_${lower})
   endforeach()
-  foreach(library IN LISTS L_PRIVATE)
-    target_link_libraries(accrue_${L_NAME} PRIVATE ${library})
-  endforeach()
-  target_sources(accrue PRIVATE $<TARGET_OBJECTS:accrue_${L_NAME}>)
-  target_include_directories(accrue PUBLIC "$<BUILD_INTERFACE:${include}>")
+  target_link_libraries(accrue_${L_NAME} PRIVATE ${L_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY ACCRUE_LAYERS ${L_NAME})
+  set_property(GLOBAL APPEND PROPERTY ACCRUE_PRIVATE ${L_PRIVATE})
 endfunction()

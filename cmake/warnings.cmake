@@ -1,5 +1,4 @@
 # accrue_warnings(TARGET): the warnings our own code is held to; nothing reaches a consumer.
-option(ACCRUE_WERROR "Treat warnings as errors" OFF)
 function(accrue_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
                          -Woverloaded-virtual -Wno-missing-field-initializers

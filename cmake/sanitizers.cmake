@@ -1,0 +1,21 @@
+# ACCRUE_SANITIZE: compiles and links everything below with the named sanitizers. The first
+# finding ends the program, so a test cannot pass over one.
+foreach(sanitizer IN LISTS ACCRUE_SANITIZE)
+  if(NOT sanitizer MATCHES "^(address|undefined|thread)$")
+    message(FATAL_ERROR "ACCRUE_SANITIZE names \"${sanitizer}\"; "
+                        "it is a list of address, undefined, thread")
+  endif()
+endforeach()
+if("address" IN_LIST ACCRUE_SANITIZE AND "thread" IN_LIST ACCRUE_SANITIZE)
+  message(FATAL_ERROR "ACCRUE_SANITIZE: address and thread cannot be combined")
+endif()
+foreach(sanitizer IN LISTS ACCRUE_SANITIZE)
+  add_compile_options(-fsanitize=${sanitizer})
+  add_link_options(-fsanitize=${sanitizer})
+endforeach()
+if("undefined" IN_LIST ACCRUE_SANITIZE)
+  add_compile_options(-fsanitize=float-cast-overflow)  # not part of `undefined`, yet undefined
+endif()
+if(ACCRUE_SANITIZE)
+  add_compile_options(-fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
