@@ -19,6 +19,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/accrueConfig.cmake"
 # pkg-config finds the prefix from where accrue.pc lies, so it may be moved.
 file(RELATIVE_PATH ACCRUE_PC_TO_PREFIX
      "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" ACCRUE_PC_TO_PREFIX "${ACCRUE_PC_TO_PREFIX}")
 configure_file(cmake/accrue.pc.in "${PROJECT_BINARY_DIR}/package/accrue.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/accrue.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT accrue_headers)

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# consume.sh HOW [FLAVOUR]: uses accrue as a stranger would, from outside the tree, and expects
+# the consumer's own check to pass. CMake sets CMAKE, CXX, SOURCE, BUILD, WORK and LAUNCHER.
+set -euo pipefail
+how=$1
+flavour=${2:-}
+consumer=$SOURCE/tests/packaging/consumer
+here=$WORK/$how-$flavour
+
+fresh() { rm -rf "$1" && mkdir -p "$1"; }
+
+configure() {  # configure BUILD_FOLDER ARG...
+  local folder=$1
+  shift
+  "$CMAKE" -S "$consumer" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" "$@"
+}
+
+build_and_run() {  # build_and_run BUILD_FOLDER ARG...
+  configure "$@"
+  "$CMAKE" --build "$1"
+  "$1/consumer"
+}
+
+with_pkg_config() {  # with_pkg_config PREFIX OUTPUT
+  local pc flags
+  pc=$(dirname "$(find "$1" -name accrue.pc)")
+  flags=$(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs accrue)
+  eval "'$CXX' '$consumer/main.cpp' -o '$2' $flags"  # eval: pkg-config quotes spaces for a shell
+  "$2"
+}
+
+fresh "$here"
+case $how in
+  install)  # install COMPONENT FLAVOUR: here is where the others look
+    prefix=$WORK/prefix-$3
+    fresh "$prefix"
+    for component in accrue_headers "$flavour"; do
+      "$CMAKE" --install "$BUILD" --prefix "$prefix" --component "$component"
+    done
+    ;;
+  find_package)
+    build_and_run "$here" -DCMAKE_PREFIX_PATH="$WORK/prefix-$flavour"
+    if [ "$flavour" = shared ]; then  # and it is the shared one that was used
+      ldd "$here/consumer" | grep -F "$WORK/prefix-shared"
+    fi
+    ;;
+  pkg_config)
+    with_pkg_config "$WORK/prefix-$flavour" "$here/consumer"
+    ;;
+  moved)
+    cp -r "$WORK/prefix-$flavour" "$here/first"
+    mv "$here/first" "$here/second"
+    build_and_run "$here/build" -DCMAKE_PREFIX_PATH="$here/second"
+    with_pkg_config "$here/second" "$here/consumer"
+    ;;
+  spaced)
+    cp -r "$WORK/prefix-$flavour" "$here/a prefix"
+    build_and_run "$here/a build" -DCMAKE_PREFIX_PATH="$here/a prefix"
+    with_pkg_config "$here/a prefix" "$here/a consumer"
+    ;;
+  versions)
+    major_minor=$(sed -n 's/.*define ACCRUE_VERSION "\([0-9]*\.[0-9]*\).*/\1/p' \
+      "$WORK/prefix-$flavour/include/accrue/version.h")
+    configure "$here/same" -DCMAKE_PREFIX_PATH="$WORK/prefix-$flavour" -DWANTED="$major_minor"
+    next=${major_minor%.*}.$((${major_minor#*.} + 1))
+    if configure "$here/next" -DCMAKE_PREFIX_PATH="$WORK/prefix-$flavour" -DWANTED="$next"; then
+      echo "version $next was asked for and $major_minor was accepted"
+      exit 1
+    fi
+    ;;
+  no_absolute_path)
+    # -I: text only. A system folder may be named, a folder of the build may not.
+    if grep -rInE "$SOURCE/|$BUILD/|$WORK/|/home/|/root/" "$WORK"/prefix-*; then
+      echo "an installed file names the machine it was built on"
+      exit 1
+    fi
+    ;;
+  add_subdirectory)
+    # Unoptimised, and for one instruction set: what is tested is the wiring.
+    build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
+    if "$CMAKE" --build "$here" --target help | grep -E "accrue_.*_test|accrue_cli|bench"; then
+      echo "a subproject builds accrue's own tools or tests"
+      exit 1
+    fi
+    ;;
+  *)
+    echo "consume.sh: unknown: $how"
+    exit 2
+    ;;
+esac
