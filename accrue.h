@@ -5,4 +5,5 @@
 #pragma once
 #include <accrue/core/factories.h>
 #include <accrue/core/tensor.h>
+
 #include <accrue/version.h>

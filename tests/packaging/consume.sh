@@ -71,7 +71,7 @@ case $how in
     ;;
   no_absolute_path)
     # -I: text only. A system folder may be named, a folder of the build may not.
-    if grep -rInE "$SOURCE/|$BUILD/|$WORK/|/home/|/root/" "$WORK"/prefix-*; then
+    if grep -rInE "$SOURCE/|$BUILD/|$WORK/|/(home|root)/" "$WORK"/prefix-*; then
       echo "an installed file names the machine it was built on"
       exit 1
     fi
