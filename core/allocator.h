@@ -7,15 +7,25 @@
 
 namespace accrue {
 
+/// Calls come one at a time: the caller holds the device's lock.
 class Allocator {
  public:
-  virtual ~Allocator() = default;
-  /// `bytes` > 0, aligned to 64. Throws OutOfMemory.
-  virtual void* allocate(size_t bytes) = 0;
+  /// `bytes` > 0, aligned to 64. Null if the system has no more.
+  virtual void* allocate(size_t bytes) noexcept = 0;
+  /// `bytes` as they were asked for.
   virtual void deallocate(void* memory, size_t bytes) noexcept = 0;
+  virtual void release_cached() noexcept = 0;
+  /// Ask the system for every block from now on; blocks of before may still come back.
+  virtual void set_pass_through(bool on) noexcept = 0;
+  /// Bytes held from the system, in use or not.
+  virtual int64_t reserved() const noexcept = 0;
+  virtual int64_t system_requests() const noexcept = 0;
+
+ protected:
+  ~Allocator() = default;  // lives as long as the process: tensors in static storage die last
 };
 
-/// Null for zero bytes.
+/// Null for zero bytes. Throws OutOfMemory, and then has changed nothing.
 void* allocate(Device device, size_t bytes, MemoryKind kind);
 void deallocate(Device device, void* memory, size_t bytes, MemoryKind kind) noexcept;
 /// Counts live memory under another kind from now on.

@@ -24,6 +24,7 @@ struct MemoryUse {
 struct MemoryStats {
   MemoryUse total;
   std::array<MemoryUse, kMemoryKinds> by_kind;
+  int64_t blocks = 0;           ///< allocations that live now, those of 0 bytes included
   int64_t reserved = 0;         ///< bytes held from the system, in use or not
   int64_t system_requests = 0;  ///< how often the system was asked for more
 
@@ -54,11 +55,13 @@ class MemoryKindGuard {
   MemoryKind before_;
 };
 
-/// Seams for tests. `pass_through` asks the system for every block, so that a sanitizer sees each
-/// one's edges. Fresh memory is filled with NaN patterns when `poison` is on (debug builds:
-/// always).
+/// Seams for tests, on the CPU's memory. They may change at any time.
 namespace memory_testing {
+/// Ask the system for every block, so that a sanitizer sees each one's edges. On from the start
+/// under AddressSanitizer.
 void set_pass_through(bool on);
+/// Fill fresh and freed memory with bytes 0xff, NaN in every floating type. On from the start in
+/// builds with assertions (without NDEBUG).
 void set_poison(bool on);
 /// The n-th allocation from now (1 is the next) throws OutOfMemory; with `forever`, all later ones
 /// too. n = 0 stops failing.

@@ -32,6 +32,9 @@ class RefCounted {
       delete this;
   }
 
+  /// The first owner of an object that only its maker knows: no locked instruction.
+  void retain_first() const { count_.store(1, std::memory_order_relaxed); }
+
   static void* operator new(size_t bytes) { return detail::allocate_small(bytes); }
   static void operator delete(void* memory, size_t bytes) { detail::free_small(memory, bytes); }
 
@@ -47,6 +50,13 @@ class Ref {
   Ref(std::nullptr_t) {}
   explicit Ref(T* object) : object_(object) {
     if (object_) object_->retain();
+  }
+  /// Takes an object that nobody owns yet.
+  static Ref adopt(T* fresh) {
+    fresh->retain_first();
+    Ref ref;
+    ref.object_ = fresh;
+    return ref;
   }
   Ref(const Ref& other) : Ref(other.object_) {}
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
@@ -76,7 +86,7 @@ class Ref {
 
 template <class T, class... Args>
 Ref<T> make_ref(Args&&... args) {
-  return Ref<T>(new T(std::forward<Args>(args)...));
+  return Ref<T>::adopt(new T(std::forward<Args>(args)...));
 }
 
 }  // namespace accrue

@@ -7,7 +7,7 @@
 
 namespace accrue::detail {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if ACCRUE_ADDRESS_SANITIZER || defined(__SANITIZE_THREAD__)
 
 void* allocate_small(size_t bytes) { return ::operator new(bytes); }
 void free_small(void* memory, size_t) noexcept { ::operator delete(memory); }
@@ -24,19 +24,28 @@ struct FreeCell {
   FreeCell* next;
 };
 
-struct Recycler {
-  std::array<FreeCell*, kSizes> free{};
-  std::array<int64_t, kSizes> kept{};
-  ~Recycler() {
-    for (FreeCell*& list : free)
+// Without destructors, so that an object which dies after its thread's lists still finds them.
+thread_local std::array<FreeCell*, kSizes> free_cells{};
+thread_local std::array<int64_t, kSizes> kept{};
+thread_local bool is_ending = false;
+
+/// Empties the lists of a thread that ends; from then on nothing is kept.
+struct Cleaner {
+  Cleaner() = default;
+  Cleaner(const Cleaner&) = delete;
+  Cleaner& operator=(const Cleaner&) = delete;
+  ~Cleaner() {
+    is_ending = true;
+    for (FreeCell*& list : free_cells)
       while (FreeCell* cell = list) {
         list = cell->next;
         ::operator delete(cell);
       }
-    kept.fill(kKept);  // what dies after its thread's lists goes straight back
+    kept.fill(0);
   }
+  void arm() {}
 };
-thread_local Recycler recycler;
+thread_local Cleaner cleaner;
 
 size_t size_class(size_t bytes) { return (bytes - 1) / kCell; }
 
@@ -45,19 +54,18 @@ size_t size_class(size_t bytes) { return (bytes - 1) / kCell; }
 void* allocate_small(size_t bytes) {
   const size_t size = size_class(bytes);
   if (size >= kSizes) return ::operator new(bytes);
-  FreeCell*& list = recycler.free[size];
+  FreeCell*& list = free_cells[size];
   if (!list) return ::operator new((size + 1) * kCell);
-  --recycler.kept[size];
+  --kept[size];
   return std::exchange(list, list->next);
 }
 
 void free_small(void* memory, size_t bytes) noexcept {
   const size_t size = size_class(bytes);
-  if (size >= kSizes || recycler.kept[size] >= kKept) return ::operator delete(memory);
-  auto* cell = static_cast<FreeCell*>(memory);
-  cell->next = recycler.free[size];
-  recycler.free[size] = cell;
-  ++recycler.kept[size];
+  if (size >= kSizes || kept[size] >= kKept || is_ending) return ::operator delete(memory);
+  if (!free_cells[size]) cleaner.arm();  // the first use in a thread registers its end
+  free_cells[size] = new (memory) FreeCell{free_cells[size]};
+  ++kept[size];
 }
 
 #endif
