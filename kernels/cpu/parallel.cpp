@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <accrue/core/error.h>
 
 #include <accrue/kernels/cpu/parallel.h>
 
@@ -156,11 +156,8 @@ void parallel_for(int64_t n, int64_t grain, RangeBody body) {
 }  // namespace kernels::cpu
 
 void set_num_threads(int n) {
-  if (n < 1 || n > kernels::cpu::kMaxThreads) {
-    throw std::invalid_argument("set_num_threads: got " + std::to_string(n) +
-                                "; it must be from 1 to " +
-                                std::to_string(kernels::cpu::kMaxThreads));
-  }
+  check<ValueError>(n >= 1 && n <= kernels::cpu::kMaxThreads, "set_num_threads: got ", n,
+                    "; it must be from 1 to ", kernels::cpu::kMaxThreads);
   kernels::cpu::thread_count().store(n, std::memory_order_relaxed);
 }
 

@@ -9,7 +9,7 @@
 namespace accrue {
 
 // How many threads a kernel may use, the caller's included. The start value is ACCRUE_NUM_THREADS,
-// or the cores this process may run on. Throws if n < 1.
+// or the cores this process may run on. Throws ValueError if n < 1.
 void set_num_threads(int n);
 int get_num_threads();
 

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <accrue/core/error.h>
+
 #include <accrue/kernels/cpu/parallel.h>
 
 namespace {
@@ -148,8 +150,8 @@ TEST_F(Parallel, SeveralUserThreadsMayCallAtOnce) {
 
 TEST_F(Parallel, ThreadCountMustBePositive) {
   set_num_threads(2);
-  EXPECT_ANY_THROW(set_num_threads(0));
-  EXPECT_ANY_THROW(set_num_threads(-3));
+  EXPECT_THROW(set_num_threads(0), accrue::ValueError);
+  EXPECT_THROW(set_num_threads(-3), accrue::ValueError);
   EXPECT_EQ(get_num_threads(), 2);
 }
 

@@ -1,0 +1,145 @@
+// Rearranging copies for the matrix product, for each instruction set: packing A and B for the
+// tiles, and moving C where the tiles cannot write it. Included inside foreach_target.
+#if defined(ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
+#undef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
+#else
+#define ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
+#endif
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include <hwy/highway.h>
+
+#include <accrue/kernels/cpu/gemm_tile-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace accrue::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// What may happen right of the last column of a row of the target: nothing, or anything within one
+// vector, since a later row or nobody uses it.
+enum class Margin : uint8_t { keep, spoil };
+
+template <Margin kMargin, class V, class D, class T>
+HWY_INLINE void store_columns(V value, D d, T* to, int64_t columns) {
+  if (kMargin == Margin::spoil || columns >= static_cast<int64_t>(hn::Lanes(d))) {
+    hn::StoreU(value, d, to);
+  } else {
+    hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(columns)), d, to);
+  }
+}
+
+// to[r * to_row + j] = from[r * from_row + j]
+template <Margin kMargin, class T>
+void copy_rows(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
+               int64_t to_row) {
+  constexpr Lanes<T> d;
+  constexpr int64_t n = kLanes<T>;
+  const auto last = hn::FirstN(d, static_cast<size_t>((columns - 1) % n + 1));
+  for (int64_t r = 0; r < rows; ++r, from += from_row, to += to_row) {
+    int64_t j = 0;
+    for (; j + n < columns; j += n) hn::StoreU(hn::LoadU(d, from + j), d, to + j);
+    store_columns<kMargin>(hn::MaskedLoad(last, d, from + j), d, to + j, columns - j);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+template <Margin kMargin, class T>
+void transpose(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
+               int64_t to_row) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; ++j) to[r * to_row + j] = from[j * from_row + r];
+  }
+}
+#else
+// The first 16 bytes at rows[0], rows[step], rows[2 * step], … side by side in one vector.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* const* rows, int64_t step, int64_t at) {
+  constexpr int64_t in_block = 16 / sizeof(T);
+  if constexpr (static_cast<int64_t>(hn::MaxLanes(D())) == in_block) {
+    return hn::LoadU(d, rows[0] + at);
+  } else {
+    const hn::Half<D> half;
+    const int64_t middle = static_cast<int64_t>(hn::MaxLanes(D())) / in_block / 2 * step;
+    return hn::Combine(d, load_blocks(half, rows + middle, step, at),
+                       load_blocks(half, rows, step, at));
+  }
+}
+
+// out[r] lane j = rows[j][at + r]: as many rows as fit in 16 bytes, all lanes.
+template <class D>
+HWY_INLINE void transpose_block(D d, const float* const* rows, int64_t at, hn::Vec<D>* out) {
+  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> wide;
+  const auto r0 = load_blocks(d, rows, 4, at), r1 = load_blocks(d, rows + 1, 4, at);
+  const auto r2 = load_blocks(d, rows + 2, 4, at), r3 = load_blocks(d, rows + 3, 4, at);
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+  out[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
+  out[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
+  out[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
+  out[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
+}
+template <class D>
+HWY_INLINE void transpose_block(D d, const double* const* rows, int64_t at, hn::Vec<D>* out) {
+  const auto r0 = load_blocks(d, rows, 2, at), r1 = load_blocks(d, rows + 1, 2, at);
+  out[0] = hn::InterleaveLower(d, r0, r1);
+  out[1] = hn::InterleaveUpper(d, r0, r1);
+}
+
+// to[r * to_row + j] = from[j * from_row + r]. Column groups go from right to left, so that what
+// one row spoils is written after it.
+template <Margin kMargin, class T>
+void transpose(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
+               int64_t to_row) {
+  constexpr Lanes<T> d;
+  constexpr int64_t n = kLanes<T>;
+  constexpr int64_t in_block = 16 / sizeof(T);
+  for (int64_t j = (columns - 1) / n * n; j >= 0; j -= n) {
+    const T* sources[n];
+    for (int64_t i = 0; i < n; ++i) sources[i] = from + std::min(j + i, columns - 1) * from_row;
+    int64_t r = 0;
+    for (; r + in_block <= rows; r += in_block) {
+      hn::Vec<Lanes<T>> out[in_block];
+      transpose_block(d, sources, r, out);
+      HWY_UNROLL(4)
+      for (int64_t q = 0; q < in_block; ++q) {
+        store_columns<kMargin>(out[q], d, to + (r + q) * to_row + j, columns - j);
+      }
+    }
+    const int64_t width = std::min(n, columns - j);
+    for (; r < rows; ++r) {
+      for (int64_t i = 0; i < width; ++i) to[r * to_row + j + i] = sources[i][r];
+    }
+  }
+}
+#endif
+
+// to[r * to_row + j] = from[r * from_row + j * from_column], converted; `to` has unit columns.
+// With Margin::spoil up to one vector behind each row of `to` may be overwritten, and rows are
+// written in order, so packed rows may be narrower than a vector.
+template <Margin kMargin, class From, class To>
+void rearrange(const From* from, int64_t from_row, int64_t from_column, int64_t rows,
+               int64_t columns, To* to, int64_t to_row) {
+  if (rows <= 0 || columns <= 0) return;
+  if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<From>) {
+    if (from_column == 1) return copy_rows<kMargin>(from, from_row, rows, columns, to, to_row);
+    if (from_row == 1) return transpose<kMargin>(from, from_column, rows, columns, to, to_row);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    if (from_column == 0) {
+      std::fill_n(to + r * to_row, columns, static_cast<To>(from[r * from_row]));
+      continue;
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      to[r * to_row + j] = static_cast<To>(from[r * from_row + j * from_column]);
+    }
+  }
+}
+
+}  // namespace accrue::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
