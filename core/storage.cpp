@@ -4,7 +4,7 @@
 namespace accrue {
 
 Storage::Storage(size_t bytes, Device device)
-    : data_(nullptr), bytes_(bytes), device_(device), kind_(current_memory_kind()) {
+    : bytes_(bytes), device_(device), kind_(current_memory_kind()) {
   data_ = allocate(device, bytes, kind_);
 }
 

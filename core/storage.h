@@ -30,7 +30,7 @@ class Storage final : public RefCounted {
   static int64_t live() { return memory_stats().blocks; }
 
  private:
-  void* data_;
+  void* data_ = nullptr;
   size_t bytes_;
   Device device_;
   MemoryKind kind_;
