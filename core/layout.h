@@ -50,5 +50,26 @@ Dims infer_shape(const char* op, const Dims& from, const Dims& to);
 /// The same elements under another shape without a copy, if the strides allow it.
 std::optional<Layout> try_reshape(const Layout& x, const Dims& shape);
 
+/// Calls body(offset) for every element in row-major order, x.offset left out.
+template <class F>
+void for_each_offset(const Layout& x, F&& body) {
+  const int64_t n = x.numel();
+  if (is_contiguous(x)) {
+    for (int64_t i = 0; i < n; ++i) body(i);
+    return;
+  }
+  Dims index = Dims::filled(x.rank(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    body(offset);
+    for (int d = x.rank() - 1; d >= 0; --d) {
+      offset += x.strides[d];
+      if (++index[d] < x.shape[d]) break;
+      offset -= index[d] * x.strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
 }  // namespace layout
 }  // namespace accrue

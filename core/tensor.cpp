@@ -1,26 +1,6 @@
 #include <accrue/core/tensor.h>
 
 namespace accrue {
-namespace {
-
-/// Calls body(offset) for every element in row-major order.
-template <class F>
-void for_each_offset(const Layout& layout, F&& body) {
-  const int64_t n = layout.numel();
-  Dims index = Dims::filled(layout.rank(), 0);
-  int64_t offset = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    body(offset);
-    for (int d = layout.rank() - 1; d >= 0; --d) {
-      offset += layout.strides[d];
-      if (++index[d] < layout.shape[d]) break;
-      offset -= index[d] * layout.strides[d];
-      index[d] = 0;
-    }
-  }
-}
-
-}  // namespace
 
 Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
   const auto element = static_cast<int64_t>(size_of(dtype));
@@ -64,7 +44,7 @@ std::vector<T> Tensor::to_vector() const {
   out.reserve(static_cast<size_t>(numel()));
   visit_any(dtype(), [&]<class S>() {
     const S* x = data<S>();
-    for_each_offset(layout(), [&](int64_t at) {
+    layout::for_each_offset(layout(), [&](int64_t at) {
       if constexpr (is_16bit_float(dtype_of<S>()))
         out.push_back(static_cast<T>(float(x[at])));
       else
