@@ -21,7 +21,7 @@ struct Params {
 
 enum class Unary : uint8_t {
   identity, neg, abs, sign, exp, log, sqrt, sin, cos, tanh, sigmoid, relu, gelu, gelu_tanh, silu,
-  add_scalar, rsub_scalar, mul_scalar, rdiv_scalar, pow_scalar, rpow_scalar, clamp,
+  add_scalar, rsub_scalar, mul_scalar, div_scalar, rdiv_scalar, pow_scalar, rpow_scalar, clamp,
   logical_not, isnan
 };
 enum class Binary : uint8_t {

@@ -1,0 +1,62 @@
+// Node: one entry of the tape: an operator that ran, and what it needs to run backward.
+//
+// Nodes are owned by the tensors they made and by the edges of later nodes; a node never owns its
+// output. Operators do not derive from Node: they are plain structs, see op.h.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <accrue/autograd/meta.h>
+
+namespace accrue {
+
+class Node : public GradTarget {
+ public:
+  using Edge = Ref<GradTarget>;
+
+  ~Node() override;
+
+  virtual const char* name() const = 0;
+  /// Adds the gradients of the inputs, given that of the output, to their sinks.
+  virtual void backward(const Tensor& dy, std::span<GradSink> dx) = 0;
+  /// Frees what was saved. A second backward() throws.
+  virtual void release() = 0;
+
+  /// When the operator ran, counted over the whole process. An operator can only take what earlier
+  /// ones made; so latest first is an order in which every gradient is complete when it is used.
+  uint64_t sequence() const { return sequence_; }
+  /// Where the inputs' gradients go; null for an input whose gradient nobody wants.
+  std::span<const Edge> edges() const {
+    return {edge_count_ <= inline_edges ? few_.data() : many_.data(), edge_count_};
+  }
+  /// Bytes kept alive for backward.
+  int64_t saved_bytes() const { return saved_bytes_; }
+
+  /// retain_grad() of the output: its gradient is kept here too.
+  std::unique_ptr<GradSlot> retained;
+  /// Where the operator was called; filled in anomaly mode only.
+  std::unique_ptr<std::string> site;
+
+  /// Nodes alive in this process; tests show with it that nothing is left behind.
+  static int64_t live();
+
+ protected:
+  Node(const TensorSpec& output, std::span<Edge> edges, int64_t saved_bytes);
+  void forget_saved_bytes() { saved_bytes_ = 0; }
+
+ private:
+  static constexpr size_t inline_edges = 4;
+
+  uint64_t sequence_;
+  int64_t saved_bytes_;
+  size_t edge_count_;
+  std::array<Edge, inline_edges> few_;
+  std::vector<Edge> many_;
+};
+
+/// Makes `node` the origin of y.
+void attach(Tensor& y, Ref<Node> node);
+
+}  // namespace accrue

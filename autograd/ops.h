@@ -1,0 +1,3 @@
+// Every operator: include this, or the one family you need.
+#pragma once
+#include <accrue/autograd/ops/arithmetic.h>

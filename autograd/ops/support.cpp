@@ -1,0 +1,30 @@
+#include <accrue/autograd/ops/support.h>
+
+namespace accrue::ops {
+
+void check_defined(const char* op, const Tensor& x) {
+  check<AutogradError>(x.defined(), op,
+                       ": a tensor is not defined; it was default-constructed, "
+                       "moved from, or is an absent gradient");
+}
+
+void check_together(const char* op, const Tensor& a, const Tensor& b) {
+  check_defined(op, a);
+  check_defined(op, b);
+  check<DeviceError>(a.device() == b.device(), op, ": the tensors are on ", a.device(), " and ",
+                     b.device(), "; both must be on one device");
+}
+
+void check_floating(const char* op, const Tensor& x) {
+  check_defined(op, x);
+  check<DTypeError>(is_floating(x.dtype()), op, ": the tensor is ", x.dtype(),
+                    "; it must be floating point: cast it first");
+}
+
+Tensor result_of(const char* op, const Tensor& a, const Tensor& b) {
+  check_together(op, a, b);
+  return Tensor::empty(broadcast(op, a.shape(), b.shape()), promote(a.dtype(), b.dtype()),
+                       a.device());
+}
+
+}  // namespace accrue::ops

@@ -1,0 +1,155 @@
+#include <array>
+
+#include <accrue/kernels/elementwise.h>
+
+#include <accrue/autograd/anomaly.h>
+#include <accrue/autograd/grad_mode.h>
+#include <accrue/autograd/hooks.h>
+#include <accrue/autograd/pass.h>
+#include <accrue/autograd/saved.h>
+
+namespace accrue::detail {
+namespace {
+
+Tensor copy_of(const Tensor& x) {
+  Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  kernels::copy(x, into(y));
+  return y;
+}
+
+}  // namespace
+
+Pass::Pass(Node* root) : walk_(root), slots_(walk_.nodes().size()) { count_leaves(); }
+
+Pass::Pass(Node* root, std::span<const Tensor> inputs)
+    : walk_(root), slots_(walk_.nodes().size()), capture_(true), results_(inputs.size()) {
+  for (const Tensor& x : inputs) inputs_.emplace_back(grad_target(x));
+  count_leaves();
+  prune();
+}
+
+Pass::~Pass() {
+  for (const LeafUse& use : leaves_) use.leaf->unclaim();
+}
+
+void Pass::count_leaves() {
+  for (Node* node : walk_.nodes())
+    for (const Node::Edge& edge : node->edges()) {
+      if (!edge || !edge->is_leaf()) continue;
+      auto* leaf = static_cast<Leaf*>(edge.get());
+      if (leaf->claim(walk_.id(), static_cast<int64_t>(leaves_.size())))
+        leaves_.push_back({.leaf = leaf, .held = leaf->grad.holds()});
+      ++leaves_[static_cast<size_t>(leaf->position())].pending;
+    }
+  for (LeafUse& use : leaves_) {
+    for (const auto& input : inputs_) use.captured |= input.get() == use.leaf;
+    if (use.held && !capture_) use.leaf->grad.value();  // throws if spoiled by an earlier pass
+  }
+}
+
+// Only what lies between the root and the inputs needs to run.
+void Pass::prune() {
+  wanted_.assign(walk_.nodes().size(), 0);
+  for (size_t i = walk_.nodes().size(); i-- > 0;) {
+    Node* node = walk_.nodes()[i];
+    bool wanted = false;
+    for (const auto& input : inputs_) wanted |= input.get() == node;
+    for (const Node::Edge& edge : node->edges()) {
+      if (!edge) continue;
+      const auto at = static_cast<size_t>(edge->position());
+      wanted |= edge->is_leaf() ? leaves_[at].captured : wanted_[at] != 0;
+    }
+    wanted_[i] = wanted;
+  }
+}
+
+GradSlot* Pass::slot_of(const Node::Edge& edge) {
+  if (!edge) return nullptr;
+  const auto at = static_cast<size_t>(edge->position());
+  if (!edge->is_leaf()) return capture_ && !wanted_[at] ? nullptr : &slots_[at];
+  LeafUse& use = leaves_[at];
+  if (capture_ && !use.captured) return nullptr;
+  return use.gathers() ? &use.gathered : &use.leaf->grad;
+}
+
+void Pass::run(Tensor seed, bool retain_graph) {
+  const NoGrad no_grad;
+  slots_[0].add(seed, walk_.nodes()[0]->spec());
+  seed = {};
+  try {
+    for (size_t i = 0; i < slots_.size(); ++i) run_node(*walk_.nodes()[i], slots_[i], retain_graph);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+void Pass::run_node(Node& node, GradSlot& slot, bool retain_graph) {
+  const bool skip = capture_ && !wanted_[static_cast<size_t>(node.position())];
+  if (slot.holds() && !skip) {
+    const Tensor dy = run_hooks(node.hooks, slot.take());
+    if (node.retained && !capture_) node.retained->add(dy, node.spec());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].get() == &node) results_[i] = copy_of(dy);
+    differentiate(node, dy);
+  }
+  if (!retain_graph) node.release();
+  for (const Node::Edge& edge : node.edges()) {
+    if (!edge || !edge->is_leaf()) continue;
+    LeafUse& use = leaves_[static_cast<size_t>(edge->position())];
+    if (--use.pending == 0) complete(use);
+  }
+}
+
+void Pass::differentiate(Node& node, const Tensor& dy) {
+  const auto edges = node.edges();
+  constexpr size_t few = 8;
+  std::array<GradSink, few> on_stack;
+  std::vector<GradSink> on_heap(edges.size() > few ? edges.size() : 0);
+  const std::span<GradSink> sinks(edges.size() > few ? on_heap.data() : on_stack.data(),
+                                  edges.size());
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (!edges[i]) continue;
+    sinks[i] = GradSink(slot_of(edges[i]), &edges[i]->spec());
+    if (edges[i]->is_leaf()) leaves_[static_cast<size_t>(edges[i]->position())].touched = true;
+  }
+  const RunningOp running(node.name());
+  node.backward(dy, sinks);
+  if (anomaly_enabled()) {
+    std::vector<Tensor> dx(edges.size());
+    for (size_t i = 0; i < edges.size(); ++i)
+      if (GradSlot* slot = slot_of(edges[i]); slot && slot->holds()) dx[i] = slot->value();
+    check_backward(node, dy, dx);
+  }
+}
+
+void Pass::complete(LeafUse& use) {
+  if (use.gathers()) {
+    if (!use.gathered.holds()) return;
+    const Tensor g = run_hooks(use.leaf->hooks, use.gathered.take());
+    if (capture_) {
+      for (size_t i = 0; i < inputs_.size(); ++i)
+        if (inputs_[i].get() == use.leaf) results_[i] = g;
+      return;
+    }
+    use.leaf->grad.add(g, use.leaf->spec());
+  }
+  if (capture_ || !use.leaf->grad.holds()) return;
+  const auto hooks = use.leaf->after_accumulate;  // a hook may remove itself
+  for (const auto& hook : hooks) (*hook)(use.leaf->grad.value());
+}
+
+void Pass::abandon() noexcept {
+  if (capture_) return;
+  for (LeafUse& use : leaves_) {
+    if (!use.touched) continue;
+    if (use.held)
+      use.leaf->grad.spoil();
+    else
+      use.leaf->grad.reset();
+  }
+}
+
+std::vector<Tensor> Pass::results() { return std::move(results_); }
+
+}  // namespace accrue::detail

@@ -1,0 +1,37 @@
+// Scalar: a number a user writes next to a tensor, remembering whether it was an integer.
+#pragma once
+#include <concepts>
+
+#include <accrue/core/dtype.h>
+
+namespace accrue {
+
+class Scalar {
+ public:
+  template <std::integral T>
+  Scalar(T value) : value_(static_cast<double>(value)), integral_(true) {}
+  template <std::floating_point T>
+  Scalar(T value) : value_(static_cast<double>(value)) {}
+
+  double value() const { return value_; }
+  bool is_integral() const { return integral_; }
+
+  /// The dtype of `tensor of t` op `this`: a number never widens a tensor, but a fraction makes an
+  /// integer tensor float32, and an integer makes a bool tensor int64.
+  DType promote(DType t) const {
+    if (is_floating(t)) return t;
+    if (!integral_) return DType::float32;
+    return t == DType::boolean ? DType::int64 : t;
+  }
+  /// A dtype that holds this number exactly enough to be compared with elements of t.
+  DType comparable(DType t) const {
+    if (is_floating(t)) return t;
+    return integral_ ? DType::int64 : DType::float64;
+  }
+
+ private:
+  double value_;
+  bool integral_ = false;
+};
+
+}  // namespace accrue
