@@ -13,7 +13,8 @@ function(accrue_test)
   target_link_libraries(${target} PRIVATE accrue::accrue GTest::gmock GTest::gtest_main
                         ${T_LIBRARIES})
   accrue_warnings(${target})
-  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  # -O1: the library under test is optimised fully, and the tests compile a third faster.
+  target_compile_options(${target} PRIVATE -ffp-contract=off $<$<CONFIG:Release>:-O1>)
   if(T_WHOLE)
     add_test(NAME ${T_NAME} COMMAND ${target} --gtest_brief=1)
     set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}")

@@ -76,6 +76,12 @@ case $how in
       exit 1
     fi
     ;;
+  headers)
+    # Every installed header, alone: it includes what it needs, and nothing that stayed behind.
+    find "$WORK/prefix-$flavour/include" -name '*.h' -print0 | xargs -0 -P "$(nproc)" -I{} \
+      "$CXX" -std=c++20 -Wall -Wextra -Werror -Wno-pragma-once-outside-header \
+      -I"$WORK/prefix-$flavour/include" -fsyntax-only -x c++ {}
+    ;;
   add_subdirectory)
     # Unoptimised, and for one instruction set: what is tested is the wiring.
     build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
