@@ -11,8 +11,8 @@ work=$build/measure
 mkdir -p "$work"
 
 best_ms() {  # best_ms COMMAND...: milliseconds of the fastest of five
-  local best=999999 start end i
-  for i in 1 2 3 4 5; do
+  local best=999999 start end
+  for _ in 1 2 3 4 5; do
     start=$(date +%s%N)
     "$@" >/dev/null
     end=$(date +%s%N)
