@@ -161,10 +161,12 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device
 
 Tensor randperm(int64_t n, DType dtype, Device device, Generator& generator) {
   check<ValueError>(n >= 0, "randperm: ", n, " numbers; there must be 0 or more");
-  Tensor host = arange(n, dtype, Device::cpu());
-  visit_any(dtype, [&, philox = generator.next_call()]<class T>() {
+  visit_any(dtype, [&]<class T>() {
     check<ValueError>(n == 0 || holds<T>(n - 1), "randperm: ", dtype,
                       " does not hold every integer up to ", n - 1);
+  });
+  Tensor host = arange(n, dtype, Device::cpu());
+  visit_any(dtype, [&, philox = generator.next_call()]<class T>() {
     T* out = host.data<T>();
     for (int64_t i = n - 1; i > 0; --i)
       std::swap(out[i], out[below(static_cast<uint64_t>(i) + 1, philox.bits64(i))]);
