@@ -76,6 +76,21 @@ case $how in
       exit 1
     fi
     ;;
+  options)
+    # What cannot be had is refused with a sentence, before anything is built.
+    refused() {
+      if "$CMAKE" -S "$SOURCE" -B "$here" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" "$1" \
+          > "$here/log" 2>&1; then
+        echo "$1 was accepted" && exit 1
+      fi
+      tr -s '\n ' ' ' < "$here/log" | grep -F "$2"
+      rm -f "$here/CMakeCache.txt"
+    }
+    refused -DACCRUE_CUDA=ON "has no CUDA backend"
+    refused -DACCRUE_CUDA=MAYBE "it can be AUTO, ON or OFF"
+    refused "-DACCRUE_SANITIZE=address;thread" "address and thread cannot be combined"
+    refused -DACCRUE_SANITIZE=memory "it is a list of address, undefined, thread"
+    ;;
   headers)
     # Every installed header, alone: it includes what it needs, and nothing that stayed behind.
     find "$WORK/prefix-$flavour/include" -name '*.h' -print0 | xargs -0 -P "$(nproc)" -I{} \
