@@ -92,18 +92,31 @@ case $how in
     refused -DACCRUE_SANITIZE=memory "it is a list of address, undefined, thread"
     ;;
   headers)
-    # Every installed header, alone: it includes what it needs, and nothing that stayed behind.
+    # Every installed header: it includes nothing that stayed behind.
+    (cd "$WORK/prefix-$flavour/include" && find accrue -name '*.h' | sort |
+      sed 's/.*/#include <&>/') > "$here/all.cpp"
+    "$CXX" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$WORK/prefix-$flavour/include" \
+      "$here/all.cpp"
+    ;;
+  each_header)
+    # Every installed header, alone: it includes what it needs.
     find "$WORK/prefix-$flavour/include" -name '*.h' -print0 | xargs -0 -P "$(nproc)" -I{} \
       "$CXX" -std=c++20 -Wall -Wextra -Werror -fsyntax-only \
       -I"$WORK/prefix-$flavour/include" -x c++ -include {} /dev/null
     ;;
-  add_subdirectory)
-    # Unoptimised, and for one instruction set: what is tested is the wiring.
-    build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
+  subdirectory)
+    # The wiring: a fetched accrue brings its targets and includes, and none of its own tests or
+    # tools. Building all of it again takes a while: that is subdirectory_built.
+    configure "$here" -DACCRUE_SOURCE="$SOURCE"
+    "$CMAKE" --build "$here" --target CMakeFiles/consumer.dir/main.cpp.o
     if "$CMAKE" --build "$here" --target help | grep -E "accrue_.*_test|accrue_cli|bench"; then
       echo "a subproject builds accrue's own tools or tests"
       exit 1
     fi
+    ;;
+  subdirectory_built)
+    # Unoptimised, and for one instruction set, to be done sooner.
+    build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
     ;;
   *)
     echo "consume.sh: unknown: $how"
