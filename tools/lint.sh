@@ -19,12 +19,14 @@ format() {
     return 77
   fi
   local wrong=0 file
-  while IFS= read -r file; do
-    if ! diff -u --label "$file" --label "$file, formatted" "$file" <("$tool" "$file"); then
+  mapfile -t files < <(sources '*.h' '*.cpp' '*.cu' '*.cuh')
+  if "$tool" --dry-run -Werror "${files[@]}" 2>/dev/null; then return 0; fi
+  for file in "${files[@]}"; do
+    diff -u --label "$file" --label "$file, formatted" "$file" <("$tool" "$file") ||
       wrong=$((wrong + 1))
-    fi
-  done < <(sources '*.h' '*.cpp' '*.cu' '*.cuh')
-  [ $wrong = 0 ] || { echo "$wrong files differ; clang-format -i FILE puts them right"; return 1; }
+  done
+  echo "$wrong files differ; clang-format -i FILE puts them right"
+  return 1
 }
 
 tidy() {

@@ -63,7 +63,8 @@ breach "unfinished" < <(matches '\b(TODO|FIXME|XXX)\b|not (yet )?implemented' "$
 breach "a path of one machine" < <(matches '(^|[^A-Za-z0-9_.}/])/(home|root|work|src|tmp|mnt|Users)/' "${text[@]}")
 breach "using namespace in a header" < <(matches '^using namespace' "${headers[@]}")
 breach "include <accrue/...>, by its full path" < <(matches '^#include "' "${library[@]}")
-breach "a library does not print or exit" < <(matches '\bstd::(cout|cerr|exit|abort)\b|[^_n]printf\(|[^_.]\bexit\(' "${library[@]}")
+prints='\bstd::(cout|cerr|exit|abort)\b|[^_n]printf\(|[^_.]\bexit\('
+breach "a library does not print or exit" < <(matches "^ *[^/ ].*($prints)" "${library[@]}")
 breach "lists are the table of contents" < <(matches 'file\((GLOB|GLOB_RECURSE) ' "${build[@]}")
 
 if [ ${#library[@]} -gt 0 ]; then
