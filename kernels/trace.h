@@ -35,7 +35,7 @@ class Trace {
   static void hear(const char* kernel, const Args&... args) {
     if (!current) [[likely]]
       return;
-    Call call{.kernel = kernel};
+    Call call{.kernel = kernel, .writes = {}};
     (note(call, args), ...);
     current->calls_.push_back(std::move(call));
   }
