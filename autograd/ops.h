@@ -1,3 +1,4 @@
 // Every operator: include this, or the one family you need.
 #pragma once
 #include <accrue/autograd/ops/arithmetic.h>
+#include <accrue/autograd/ops/conv.h>
