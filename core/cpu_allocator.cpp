@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kLine = 64;
 constexpr size_t kLargestCell = 16384;
 constexpr size_t kSlabBytes = 65536;
+// AddressSanitizer ends the process at 1 TiB instead of refusing.
+constexpr size_t kLargestForeign = size_t{1} << 39;
 
 /// Cells grow by 64 bytes up to 1 KiB, then by a quarter of a power of two.
 size_t size_index(size_t bytes) {
@@ -78,7 +80,7 @@ void* CpuAllocator::new_cell(size_t size) noexcept {
 }
 
 void* CpuAllocator::allocate_foreign(size_t bytes) noexcept {
-  if (bytes > SIZE_MAX / 2) return nullptr;
+  if (bytes > kLargestForeign) return nullptr;
   void* memory = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
   if (!memory) return nullptr;
   ++foreign_blocks_;

@@ -1,24 +1,37 @@
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <accrue/core/factories.h>
 
 namespace accrue {
 namespace {
 
+/// An integer dtype takes what its range holds, cut towards 0; bool takes what is not 0.
+template <class T>
+T convert(const char* op, double value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr auto lowest = static_cast<double>(std::numeric_limits<T>::min());
+    const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    check<ValueError>((value > lowest - 1 || value == lowest) && value < above, op, ": ", value,
+                      " does not fit dtype ", dtype_of<T>(), "; its range is [", lowest, ", ",
+                      above, ")");
+  }
+  if constexpr (is_16bit_float(dtype_of<T>()))
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
+
 /// A fresh tensor of f(i), i = 0 .. numel-1, each converted to dtype.
 template <class F>
-Tensor generate(const Dims& shape, DType dtype, Device device, F&& f) {
+Tensor generate(const char* op, const Dims& shape, DType dtype, Device device, F&& f) {
+  checked_numel(op, shape, static_cast<int64_t>(size_of(dtype)));
   Tensor host = Tensor::empty(shape, dtype, Device::cpu());
   visit_any(dtype, [&]<class T>() {
     T* out = host.data<T>();
     const int64_t n = host.numel();
-    for (int64_t i = 0; i < n; ++i) {
-      if constexpr (is_16bit_float(dtype_of<T>()))
-        out[i] = T(static_cast<float>(f(i)));
-      else
-        out[i] = static_cast<T>(f(i));
-    }
+    for (int64_t i = 0; i < n; ++i) out[i] = convert<T>(op, f(i));
   });
   return to_device(host, device);
 }
@@ -30,7 +43,7 @@ Tensor empty(const Dims& shape, DType dtype, Device device) {
 }
 
 Tensor full(const Dims& shape, double value, DType dtype, Device device) {
-  return generate(shape, dtype, device, [value](int64_t) { return value; });
+  return generate("full", shape, dtype, device, [value](int64_t) { return value; });
 }
 
 Tensor zeros(const Dims& shape, DType dtype, Device device) {
@@ -49,7 +62,8 @@ Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype, De
   check<ShapeError>(static_cast<int64_t>(values.size()) == checked_numel("tensor", shape),
                     "tensor: ", values.size(), " values for shape ", shape, "; it holds ",
                     numel(shape));
-  return generate(shape, dtype, device, [&](int64_t i) { return values[static_cast<size_t>(i)]; });
+  return generate("tensor", shape, dtype, device,
+                  [&](int64_t i) { return values[static_cast<size_t>(i)]; });
 }
 
 Tensor tensor(std::initializer_list<double> values, const Dims& shape, DType dtype, Device device) {
@@ -96,7 +110,7 @@ Tensor arange(double start, double end, double step, DType dtype, Device device)
   const double n = std::ceil((end - start) / step);
   check<ShapeError>(n < 0x1p60, "arange: from ", start, " to ", end, " by ", step, " has ", n,
                     " elements; their number must fit in 60 bits");
-  return generate({static_cast<int64_t>(n)}, dtype, device,
+  return generate("arange", {static_cast<int64_t>(n)}, dtype, device,
                   [=](int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
@@ -107,13 +121,14 @@ Tensor arange(int64_t n, DType dtype, Device device) {
 Tensor linspace(double start, double end, int64_t steps, DType dtype, Device device) {
   check<ShapeError>(steps >= 0, "linspace: ", steps, " steps; there must be 0 or more");
   const double gap = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  return generate({steps}, dtype, device, [=](int64_t i) {
+  return generate("linspace", {steps}, dtype, device, [=](int64_t i) {
     return i + 1 == steps && steps > 1 ? end : start + static_cast<double>(i) * gap;
   });
 }
 
 Tensor eye(int64_t n, DType dtype, Device device) {
-  return generate({n, n}, dtype, device, [n](int64_t i) { return i / n == i % n ? 1.0 : 0.0; });
+  return generate("eye", {n, n}, dtype, device,
+                  [n](int64_t i) { return i / n == i % n ? 1.0 : 0.0; });
 }
 
 Tensor to_device(const Tensor& x, Device device) {

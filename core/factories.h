@@ -1,6 +1,7 @@
 // Makers of tensors with known content. Random ones are in random.h.
 //
 // All throw ShapeError for a negative or too large shape and OutOfMemory, before anything is made.
+// Those that take numbers throw ValueError for one that an integer dtype cannot hold.
 #pragma once
 #include <initializer_list>
 #include <span>

@@ -148,8 +148,8 @@ bool LargeBlocks::grow(size_t bytes) noexcept {
 
 bool LargeBlocks::map_region(size_t bytes) noexcept {
   // Maps one huge page more and gives the unaligned ends back.
-  void* mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapped =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return false;
   char* const raw = static_cast<char*>(mapped);
   const size_t skipped = -reinterpret_cast<uintptr_t>(raw) % kHugePage;

@@ -5,9 +5,9 @@ namespace accrue::layout {
 Layout contiguous(const Dims& shape) { return {shape, row_major(shape), 0}; }
 
 bool is_contiguous(const Layout& x) {
+  if (x.numel() == 0) return true;
   int64_t expected = 1;
   for (int d = x.rank() - 1; d >= 0; --d) {
-    if (x.shape[d] == 0) return true;
     if (x.shape[d] != 1 && x.strides[d] != expected) return false;
     expected *= x.shape[d];
   }

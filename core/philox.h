@@ -14,7 +14,7 @@ struct PhiloxWords {
 
   /// Half 0 or 1 as one number.
   ACCRUE_HD constexpr uint64_t half(int i) const {
-    return word[2 * i] | static_cast<uint64_t>(word[2 * i + 1]) << 32;
+    return i == 0 ? word[0] | uint64_t{word[1]} << 32 : word[2] | uint64_t{word[3]} << 32;
   }
 };
 

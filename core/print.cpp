@@ -75,6 +75,7 @@ class Printer {
       const T* data = x.data<T>();
       if constexpr (is_floating(dtype_of<T>())) {
         std::vector<double> values;
+        values.reserve(offsets.size());
         for (const int64_t at : offsets) values.push_back(static_cast<double>(data[at]));
         const RealFormat format(values);
         for (const double v : values) items_.push_back(format(v));

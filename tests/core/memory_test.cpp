@@ -1,11 +1,11 @@
 #include <cmath>
 #include <thread>
 
+#include "core/out_of_memory.h"
 #include <gtest/gtest.h>
 
 #include <accrue/core/allocator.h>
 #include <accrue/core/factories.h>
-#include <accrue/core/out_of_memory.h>
 #include <accrue/core/workspace.h>
 
 namespace accrue {
