@@ -4,8 +4,10 @@ accrue_layer(NAME autograd BELOW kernels core
     ops.h ops/support.h
     ops/arithmetic.h
     ops/conv.h
+    ops/softmax.h
   SOURCES
     grad_slot.cpp meta.cpp node.cpp grad_mode.cpp saved.cpp anomaly.cpp tape.cpp pass.cpp hooks.cpp
     grad.cpp backward.cpp
     ops/support.cpp ops/arithmetic.cpp
-    ops/conv.cpp)
+    ops/conv.cpp
+    ops/softmax.cpp)

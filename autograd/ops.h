@@ -2,3 +2,4 @@
 #pragma once
 #include <accrue/autograd/ops/arithmetic.h>
 #include <accrue/autograd/ops/conv.h>
+#include <accrue/autograd/ops/softmax.h>
