@@ -1,5 +1,10 @@
 // Every operator: include this, or the one family you need.
 #pragma once
+#include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/arithmetic.h>
 #include <accrue/autograd/ops/conv.h>
 #include <accrue/autograd/ops/softmax.h>
+#include <accrue/autograd/ops/cast.h>
+#include <accrue/autograd/ops/compare.h>
+#include <accrue/autograd/ops/inplace.h>
+#include <accrue/autograd/ops/matmul.h>

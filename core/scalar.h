@@ -15,6 +15,11 @@ class Scalar {
 
   double value() const { return value_; }
   bool is_integral() const { return integral_; }
+  Scalar operator-() const {
+    Scalar negated = *this;
+    negated.value_ = -value_;
+    return negated;
+  }
 
   /// The dtype of `tensor of t` op `this`: a number never widens a tensor, but a fraction makes an
   /// integer tensor float32, and an integer makes a bool tensor int64.

@@ -199,11 +199,7 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, Scalar b) { return apply(AddScalar{b}, a); }
-Tensor sub(const Tensor& a, Scalar b) {
-  return apply(
-      AddScalar{b.is_integral() ? Scalar(-static_cast<int64_t>(b.value())) : Scalar(-b.value())},
-      a);
-}
+Tensor sub(const Tensor& a, Scalar b) { return apply(AddScalar{-b}, a); }
 Tensor sub(Scalar a, const Tensor& b) { return apply(RsubScalar{a}, b); }
 Tensor mul(const Tensor& a, Scalar b) { return apply(MulScalar{b}, a); }
 Tensor div(const Tensor& a, Scalar b) { return apply(DivScalar{b}, a); }

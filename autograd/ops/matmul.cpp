@@ -1,0 +1,122 @@
+#include <accrue/kernels/elementwise.h>
+#include <accrue/kernels/matmul.h>
+
+#include <accrue/autograd/ops/matmul.h>
+#include <accrue/autograd/ops/support.h>
+
+namespace accrue {
+namespace {
+
+using kernels::transposed;
+
+// A view with a dimension of size 1 put in: how a vector becomes a matrix.
+template <class AnyView>
+AnyView with_dim(AnyView x, int at) {
+  x.shape.insert(at, 1);
+  x.strides.insert(at, 0);
+  return x;
+}
+ConstView as_rows(const ConstView& x) { return x.shape.size() == 1 ? with_dim(x, 0) : x; }
+ConstView as_columns(const ConstView& x) { return x.shape.size() == 1 ? with_dim(x, 1) : x; }
+Dest as_rows(const Dest& d) {
+  return d.view.shape.size() == 1 ? Dest(with_dim(d.view, 0), d.write) : d;
+}
+Dest as_columns(const Dest& d) {
+  return d.view.shape.size() == 1 ? Dest(with_dim(d.view, 1), d.write) : d;
+}
+
+void check_product(const char* op, const Tensor& a, const Tensor& b) {
+  ops::check_together(op, a, b);
+  ops::check_floating(op, a);
+  check<DTypeError>(a.dtype() == b.dtype(), op, ": the dtypes differ: ", a.dtype(), " and ",
+                    b.dtype(), "; cast one of them");
+}
+
+// y = a · b      da = dy · bᵀ      db = aᵀ · dy
+struct Matmul {
+  static constexpr const char* name = "matmul";
+  Saved a, b;
+  bool row = false, column = false;  // a, b is a vector
+
+  Tensor forward(const Tensor& x, const Tensor& w) {
+    check_product(name, x, w);
+    check<ShapeError>(x.dim() >= 1 && w.dim() >= 1, name, ": a has shape ", x.shape(),
+                      ", b has shape ", w.shape(), "; both need at least one dimension");
+    row = x.dim() == 1;
+    column = w.dim() == 1;
+    check<ShapeError>(x.size(-1) == w.size(column ? 0 : -2), name,
+                      ": inner dimensions differ: a is ", x.shape(), ", b is ", w.shape(),
+                      "; the last of a must equal the ", column ? "only" : "second last", " of b");
+    Tensor y = Tensor::empty(result_shape(x.shape(), w.shape()), x.dtype(), x.device());
+    kernels::matmul(as_rows(x), as_columns(w), {as_matrix(y.view()), Write::overwrite});
+    if (w.requires_grad()) a = x;
+    if (x.requires_grad()) b = w;
+    return y;
+  }
+
+  void backward(const Tensor& dy, GradSink da, GradSink db) {
+    const ConstView g = as_matrix(dy.view());
+    if (da) kernels::matmul(g, transposed(as_columns(b)), as_rows(into(da)));
+    if (db) kernels::matmul(transposed(as_rows(a)), g, as_columns(into(db)));
+  }
+
+ private:
+  static Dims result_shape(const Dims& a, const Dims& b) {
+    const auto batch = [](const Dims& d) {
+      return Dims(std::span(d.begin(), static_cast<size_t>(std::max(d.size() - 2, 0))));
+    };
+    Dims shape = broadcast(name, batch(a), batch(b));
+    if (a.size() > 1) shape.push_back(a[a.size() - 2]);
+    if (b.size() > 1) shape.push_back(b.back());
+    return shape;
+  }
+  // y with the dimensions back that vectors have lost.
+  View as_matrix(View y) const {
+    if (column) y = with_dim(y, y.shape.size());
+    if (row) y = with_dim(y, y.shape.size() - 1);
+    return y;
+  }
+};
+
+// y = x · wᵀ + b      dx = dy · w      dw = dyᵀ · x      db = Σ dy
+struct Linear {
+  static constexpr const char* name = "linear";
+  Saved x, w;
+
+  Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+    check_product(name, input, weight);
+    check<ShapeError>(weight.dim() == 2 && input.dim() >= 1 && input.size(-1) == weight.size(1),
+                      name, ": the input ", input.shape(), " does not fit the weight ",
+                      weight.shape(), "; they must be [.., in] and [out, in]");
+    if (bias.defined()) {
+      check_product(name, input, bias);
+      check<ShapeError>(bias.shape() == Dims{weight.size(0)}, name, ": the bias is ", bias.shape(),
+                        " for the weight ", weight.shape(), "; it must be [", weight.size(0), "]");
+    }
+    Dims shape = input.shape();
+    shape[shape.size() - 1] = weight.size(0);
+    Tensor y = Tensor::empty(shape, input.dtype(), input.device());
+    if (bias.defined())
+      kernels::matmul(as_rows(input), transposed(weight.view()), bias, as_rows(into(y)));
+    else
+      kernels::matmul(as_rows(input), transposed(weight.view()), as_rows(into(y)));
+    if (weight.requires_grad()) x = input;
+    if (input.requires_grad()) w = weight;
+    return y;
+  }
+
+  void backward(const Tensor& dy, GradSink dx, GradSink dw, GradSink db) {
+    if (dx) kernels::matmul(as_rows(dy), w, as_rows(into(dx)));
+    if (dw) kernels::matmul(transposed(as_rows(dy)), as_rows(x), into(dw));
+    if (db) kernels::copy(dy, into(db));
+  }
+};
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) { return apply(Matmul{}, a, b); }
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return apply(Linear{}, x, weight, bias);
+}
+
+}  // namespace accrue

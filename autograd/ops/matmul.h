@@ -1,0 +1,20 @@
+// Matrix products. Exactness: every element is one chain of fused multiply-adds in the order of k,
+// so it depends on its own row and column only, and gradients of a batch equal the accumulated
+// gradients of its pieces bit for bit. See kernels/matmul.h.
+#pragma once
+#include <accrue/core/tensor.h>
+
+namespace accrue {
+
+/// y = a · b over the last two dimensions; the others are batches and broadcast. A vector on the
+/// left is a row, on the right a column, and its dimension goes away again.
+/// da = dy · bᵀ    db = aᵀ · dy
+/// Throws ShapeError if the inner sizes differ, DTypeError unless both have one floating dtype.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// y = x · weightᵀ + bias, for x [.., in], weight [out, in] and bias [out] or none. The bias is
+/// where the chains start.
+/// dx = dy · weight    dweight = dyᵀ · x    dbias = Σ dy
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace accrue

@@ -1,0 +1,38 @@
+// The matrix product, batched and broadcasting.
+//
+// Each element of the result is one chain of fused multiply-adds that starts from the old content
+// (Write::add), from the bias or from +0, and walks k in order, then the batches that c lacks. So a
+// product over 512 rows equals eight over 64 rows added one after another, bit for bit.
+#pragma once
+#include <accrue/kernels/dispatch.h>
+
+namespace accrue::kernels {
+
+namespace cpu {
+void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c);
+}
+namespace cuda {
+void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c);
+}
+
+/// c[.., m, n] = Σₖ a[.., m, k] · b[.., k, n]; the batch dimensions broadcast, and those that c
+/// lacks or has as 1 are summed in order.
+/// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit.
+inline void matmul(const ConstView& a, const ConstView& b, const Dest& c) {
+  dispatch("matmul", c.view.device, ACCRUE_BACKENDS(matmul), a, b, ConstView{}, c);
+}
+/// c = bias[n] + a · b. REQUIRES: c overwrites and has every batch dimension.
+inline void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
+  dispatch("matmul", c.view.device, ACCRUE_BACKENDS(matmul), a, b, bias, c);
+}
+
+/// The view with its last two dimensions swapped.
+template <class AnyView>
+AnyView transposed(AnyView x) {
+  const int rank = x.shape.size();
+  std::swap(x.shape[rank - 1], x.shape[rank - 2]);
+  std::swap(x.strides[rank - 1], x.strides[rank - 2]);
+  return x;
+}
+
+}  // namespace accrue::kernels
