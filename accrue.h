@@ -4,6 +4,16 @@
 // read core/tensor.h first.
 #pragma once
 #include <accrue/core/factories.h>
+#include <accrue/core/random.h>
 #include <accrue/core/tensor.h>
+
+#include <accrue/autograd/anomaly.h>
+#include <accrue/autograd/grad.h>
+#include <accrue/autograd/grad_mode.h>
+#include <accrue/autograd/gradcheck.h>
+#include <accrue/autograd/hooks.h>
+#include <accrue/autograd/op.h>
+#include <accrue/autograd/ops.h>
+#include <accrue/autograd/tape.h>
 
 #include <accrue/version.h>

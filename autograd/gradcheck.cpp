@@ -19,8 +19,9 @@ std::vector<Rows> analytic_jacobians(const Tensor& y, const std::vector<Tensor>&
     seed.data<double>()[j] = 1;
     const auto g = grad(y, wrt, {.retain_graph = true, .gradient = seed, .allow_unused = true});
     for (size_t i = 0; i < wrt.size(); ++i)
-      jacobians[i].push_back(g[i].defined() ? g[i].to_vector<double>()
-                                            : std::vector<double>(static_cast<size_t>(wrt[i].numel())));
+      jacobians[i].push_back(g[i].defined()
+                                 ? g[i].to_vector<double>()
+                                 : std::vector<double>(static_cast<size_t>(wrt[i].numel())));
   }
   return jacobians;
 }
@@ -66,7 +67,8 @@ double gradcheck(const TensorFunction& f, const std::vector<Tensor>& inputs,
     if (!x.requires_grad()) continue;
     check<DTypeError>(x.dtype() == DType::float64, "gradcheck: an input is ", x.dtype(),
                       "; differences are only meaningful in float64");
-    check<ShapeError>(!layout::has_overlap(x.layout()), "gradcheck: elements of an input share memory");
+    check<ShapeError>(!layout::has_overlap(x.layout()),
+                      "gradcheck: elements of an input share memory");
     wrt.push_back(x);
   }
   check<AutogradError>(!wrt.empty(), "gradcheck: no input requires grad; nothing to check");

@@ -2,9 +2,9 @@
 #pragma once
 #include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/arithmetic.h>
-#include <accrue/autograd/ops/conv.h>
-#include <accrue/autograd/ops/softmax.h>
 #include <accrue/autograd/ops/cast.h>
 #include <accrue/autograd/ops/compare.h>
+#include <accrue/autograd/ops/conv.h>
 #include <accrue/autograd/ops/inplace.h>
 #include <accrue/autograd/ops/matmul.h>
+#include <accrue/autograd/ops/softmax.h>

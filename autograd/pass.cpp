@@ -19,10 +19,14 @@ Tensor copy_of(const Tensor& x) {
 
 }  // namespace
 
-Pass::Pass(Node* root) : walk_(root), slots_(walk_.nodes().size()) { count_leaves(); }
+// The public constructors delegate to this one, so that ~Pass gives the claims back if they throw.
+Pass::Pass(Node* root, bool capture)
+    : walk_(root), slots_(walk_.nodes().size()), capture_(capture) {}
 
-Pass::Pass(Node* root, std::span<const Tensor> inputs)
-    : walk_(root), slots_(walk_.nodes().size()), capture_(true), results_(inputs.size()) {
+Pass::Pass(Node* root) : Pass(root, false) { count_leaves(); }
+
+Pass::Pass(Node* root, std::span<const Tensor> inputs) : Pass(root, true) {
+  results_.resize(inputs.size());
   for (const Tensor& x : inputs) inputs_.emplace_back(grad_target(x));
   count_leaves();
   prune();

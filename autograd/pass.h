@@ -39,6 +39,7 @@ class Pass {
     bool gathers() const { return captured || !leaf->hooks.empty(); }
   };
 
+  Pass(Node* root, bool capture);
   void count_leaves();
   void prune();
   GradSlot* slot_of(const Node::Edge& edge);
@@ -51,7 +52,7 @@ class Pass {
   std::vector<GradSlot> slots_;  // of the nodes, by position
   std::vector<char> wanted_;     // of the nodes, by position; empty means all
   std::vector<LeafUse> leaves_;
-  bool capture_ = false;
+  bool capture_;
   std::vector<Ref<GradTarget>> inputs_;
   std::vector<Tensor> results_;
 };

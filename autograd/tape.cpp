@@ -34,8 +34,10 @@ detail::Walk::~Walk() {
 
 Tape Tape::of(const Tensor& value) {
   Tape tape;
-  if (Node* root = node_of(value))
-    for (Node* node : detail::Walk(root).nodes()) tape.nodes_.emplace_back(node);
+  if (Node* root = node_of(value)) {
+    const detail::Walk walk(root);
+    for (Node* node : walk.nodes()) tape.nodes_.emplace_back(node);
+  }
   return tape;
 }
 

@@ -16,8 +16,10 @@ class Tape {
   /// Empty for a leaf or a tensor outside any graph.
   static Tape of(const Tensor& value);
 
-  /// Latest first.
-  std::span<const Ref<Node>> nodes() const { return nodes_; }
+  /// The nodes, latest first.
+  auto begin() const { return nodes_.begin(); }
+  auto end() const { return nodes_.end(); }
+  size_t size() const { return nodes_.size(); }
   /// Bytes kept alive for backward, shared ones counted by each that keeps them.
   int64_t saved_bytes() const;
 

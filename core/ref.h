@@ -25,8 +25,8 @@ class RefCounted {
   virtual ~RefCounted() = default;
 
   int64_t use_count() const { return count_.load(std::memory_order_acquire); }
-  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
-  void release() const {
+  void add_owner() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_owner() const {
     if (count_.load(std::memory_order_acquire) == 1 ||
         count_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;
@@ -49,7 +49,7 @@ class Ref {
   Ref() = default;
   Ref(std::nullptr_t) {}
   explicit Ref(T* object) : object_(object) {
-    if (object_) object_->retain();
+    if (object_) object_->add_owner();
   }
   /// Takes an object that nobody owns yet.
   static Ref adopt(T* fresh) {
@@ -69,7 +69,7 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (object_) object_->release();
+    if (object_) object_->drop_owner();
   }
 
   T* get() const { return object_; }

@@ -1,9 +1,11 @@
 // The table of autograd/grad_slot.h, row by row.
 #include <gtest/gtest.h>
 
-#include <accrue/autograd/grad_slot.h>
 #include <accrue/core/factories.h>
+
 #include <accrue/kernels/elementwise.h>
+
+#include <accrue/autograd/grad_slot.h>
 
 namespace accrue {
 namespace {
