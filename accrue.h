@@ -4,6 +4,7 @@
 // read core/tensor.h first.
 #pragma once
 #include <accrue/core/factories.h>
+#include <accrue/core/named_tensor.h>
 #include <accrue/core/random.h>
 #include <accrue/core/tensor.h>
 
@@ -15,5 +16,9 @@
 #include <accrue/autograd/op.h>
 #include <accrue/autograd/ops.h>
 #include <accrue/autograd/tape.h>
+
+#include <accrue/optim/adam.h>
+#include <accrue/optim/clip.h>
+#include <accrue/optim/sgd.h>
 
 #include <accrue/version.h>
