@@ -5,6 +5,7 @@
 #include <accrue/autograd/ops/cast.h>
 #include <accrue/autograd/ops/compare.h>
 #include <accrue/autograd/ops/conv.h>
+#include <accrue/autograd/ops/pool.h>
 #include <accrue/autograd/ops/inplace.h>
 #include <accrue/autograd/ops/matmul.h>
 #include <accrue/autograd/ops/softmax.h>
