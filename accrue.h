@@ -4,6 +4,7 @@
 // read core/tensor.h first.
 #pragma once
 #include <accrue/core/factories.h>
+#include <accrue/core/memory.h>
 #include <accrue/core/named_tensor.h>
 #include <accrue/core/random.h>
 #include <accrue/core/tensor.h>
@@ -20,5 +21,4 @@
 #include <accrue/optim/adam.h>
 #include <accrue/optim/clip.h>
 #include <accrue/optim/sgd.h>
-
 #include <accrue/version.h>

@@ -109,7 +109,7 @@ struct BackwardOptions {
   /// Keep what the nodes saved, so that the same graph can be walked again.
   bool retain_graph = false;
   /// dL/d(this), of this tensor's shape; 1 if not defined, which needs a tensor of one element.
-  Tensor gradient;
+  Tensor gradient = {};
 };
 
 /// Prints like NumPy.
