@@ -8,4 +8,6 @@
 #include <accrue/autograd/ops/pool.h>
 #include <accrue/autograd/ops/inplace.h>
 #include <accrue/autograd/ops/matmul.h>
+#include <accrue/autograd/ops/rearrange.h>
+#include <accrue/autograd/ops/shape.h>
 #include <accrue/autograd/ops/softmax.h>

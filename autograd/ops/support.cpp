@@ -1,3 +1,5 @@
+#include <accrue/kernels/elementwise.h>
+
 #include <accrue/autograd/ops/support.h>
 
 namespace accrue::ops {
@@ -25,6 +27,13 @@ Tensor result_of(const char* op, const Tensor& a, const Tensor& b) {
   check_together(op, a, b);
   return Tensor::empty(broadcast(op, a.shape(), b.shape()), promote(a.dtype(), b.dtype()),
                        a.device());
+}
+
+Tensor reshaped(const Tensor& x, const Dims& shape) {
+  if (const auto view = layout::try_reshape(x.layout(), shape)) return x.alias(*view);
+  const Tensor dense = result_of(x);
+  kernels::copy(x, into(dense));
+  return dense.alias(layout::contiguous(shape));
 }
 
 }  // namespace accrue::ops

@@ -19,4 +19,19 @@ Tensor result_of(const char* op, const Tensor& a, const Tensor& b);
 /// Like x, uninitialised and dense.
 inline Tensor result_of(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype(), x.device()); }
 
+/// The part of a destination that a function on layouts reaches: an operator that reads a slice of
+/// x writes the same slice of dx.
+template <class F>
+Dest part_of(const Dest& y, F&& view) {
+  const Layout part = view(Layout{.shape = y.view.shape, .strides = y.view.strides});
+  View at = y.view;
+  at.data = static_cast<char*>(at.data) + part.offset * static_cast<int64_t>(size_of(at.dtype));
+  at.shape = part.shape;
+  at.strides = part.strides;
+  return {at, y.write};
+}
+/// The elements of x in the given shape, outside the tape: a view where the strides allow it, else
+/// a copy. REQUIRES: the counts are equal.
+Tensor reshaped(const Tensor& x, const Dims& shape);
+
 }  // namespace accrue::ops
