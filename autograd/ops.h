@@ -7,6 +7,7 @@
 #include <accrue/autograd/ops/conv.h>
 #include <accrue/autograd/ops/pool.h>
 #include <accrue/autograd/ops/inplace.h>
+#include <accrue/autograd/ops/join.h>
 #include <accrue/autograd/ops/matmul.h>
 #include <accrue/autograd/ops/rearrange.h>
 #include <accrue/autograd/ops/shape.h>
