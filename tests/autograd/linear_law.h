@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <accrue/core/factories.h>
+
 #include <accrue/kernels/elementwise.h>
 
 #include <accrue/autograd/ops.h>
