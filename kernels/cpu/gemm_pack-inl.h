@@ -54,40 +54,60 @@ void transpose(const T* from, int64_t from_row, int64_t rows, int64_t columns, T
   }
 }
 #else
-// The first 16 bytes at rows[0], rows[step], rows[2 * step], … side by side in one vector.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const T* const* rows, int64_t step, int64_t at) {
-  constexpr int64_t in_block = 16 / sizeof(T);
-  if constexpr (static_cast<int64_t>(hn::MaxLanes(D())) == in_block) {
-    return hn::LoadU(d, rows[0] + at);
-  } else {
-    const hn::Half<D> half;
-    const int64_t middle = static_cast<int64_t>(hn::MaxLanes(D())) / in_block / 2 * step;
-    return hn::Combine(d, load_blocks(half, rows + middle, step, at),
-                       load_blocks(half, rows, step, at));
+template <class D>
+inline constexpr int64_t kInBlock = 16 / sizeof(hn::TFromD<D>);  // numbers in 16 bytes
+template <class D>
+inline constexpr int64_t kBlocks = static_cast<int64_t>(hn::MaxLanes(D())) / kInBlock<D>;
+
+// Transposes the square of kInBlock numbers in each 16-byte block of v[0], v[1], …
+template <class D>
+requires(sizeof(hn::TFromD<D>) == 4) HWY_INLINE void transpose_in_blocks(D d, hn::Vec<D>* v) {
+  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> wide;
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1]));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, v[2], v[3]));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, v[0], v[1]));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, v[2], v[3]));
+  v[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
+  v[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
+  v[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
+  v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
+}
+template <class D>
+requires(sizeof(hn::TFromD<D>) == 8) HWY_INLINE void transpose_in_blocks(D d, hn::Vec<D>* v) {
+  const auto low = hn::InterleaveLower(d, v[0], v[1]);
+  v[1] = hn::InterleaveUpper(d, v[0], v[1]);
+  v[0] = low;
+}
+
+// Transposes the square of 16-byte blocks of v[0], v[step], v[2 * step], …
+template <class D>
+HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* v, int step) {
+  if constexpr (kBlocks<D> == 2) {
+    const auto low = hn::ConcatLowerLower(d, v[step], v[0]);
+    v[step] = hn::ConcatUpperUpper(d, v[step], v[0]);
+    v[0] = low;
+  } else if constexpr (kBlocks<D> == 4) {
+    const auto low02 = hn::ConcatLowerLower(d, v[2 * step], v[0]);
+    const auto low13 = hn::ConcatLowerLower(d, v[3 * step], v[step]);
+    const auto high02 = hn::ConcatUpperUpper(d, v[2 * step], v[0]);
+    const auto high13 = hn::ConcatUpperUpper(d, v[3 * step], v[step]);
+    v[0] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low13), low02);
+    v[step] = hn::OddEvenBlocks(low13, hn::SwapAdjacentBlocks(low02));
+    v[2 * step] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high13), high02);
+    v[3 * step] = hn::OddEvenBlocks(high13, hn::SwapAdjacentBlocks(high02));
   }
 }
 
-// out[r] lane j = rows[j][at + r]: as many rows as fit in 16 bytes, all lanes.
-template <class D>
-HWY_INLINE void transpose_block(D d, const float* const* rows, int64_t at, hn::Vec<D>* out) {
-  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> wide;
-  const auto r0 = load_blocks(d, rows, 4, at), r1 = load_blocks(d, rows + 1, 4, at);
-  const auto r2 = load_blocks(d, rows + 2, 4, at), r3 = load_blocks(d, rows + 3, 4, at);
-  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1));
-  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
-  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
-  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
-  out[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
-  out[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
-  out[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
-  out[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
-}
-template <class D>
-HWY_INLINE void transpose_block(D d, const double* const* rows, int64_t at, hn::Vec<D>* out) {
-  const auto r0 = load_blocks(d, rows, 2, at), r1 = load_blocks(d, rows + 1, 2, at);
-  out[0] = hn::InterleaveLower(d, r0, r1);
-  out[1] = hn::InterleaveUpper(d, r0, r1);
+// The 16 bytes at rows[0], rows[step], rows[2 * step], … side by side in one vector.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* const* rows, int64_t step, int64_t at) {
+  if constexpr (kBlocks<D> == 1) {
+    return hn::LoadU(d, rows[0] + at);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, rows + kBlocks<D> / 2 * step, step, at),
+                       load_blocks(half, rows, step, at));
+  }
 }
 
 // to[r * to_row + j] = from[j * from_row + r]. Column groups go from right to left, so that what
@@ -97,17 +117,36 @@ void transpose(const T* from, int64_t from_row, int64_t rows, int64_t columns, T
                int64_t to_row) {
   constexpr Lanes<T> d;
   constexpr int64_t n = kLanes<T>;
-  constexpr int64_t in_block = 16 / sizeof(T);
+  constexpr int64_t in_block = kInBlock<Lanes<T>>;
   for (int64_t j = (columns - 1) / n * n; j >= 0; j -= n) {
     const T* sources[n];
     for (int64_t i = 0; i < n; ++i) sources[i] = from + std::min(j + i, columns - 1) * from_row;
     int64_t r = 0;
+    for (; r + n <= rows; r += n) {  // n x n at a time: blocks, then numbers within them
+      hn::Vec<Lanes<T>> v[n];
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < n; ++i) v[i] = hn::LoadU(d, sources[i] + r);
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < n; i += in_block) transpose_in_blocks(d, v + i);
+      HWY_UNROLL(16)
+      for (int64_t q = 0; q < in_block; ++q) transpose_blocks(d, v + q, in_block);
+      HWY_UNROLL(16)
+      for (int64_t b = 0; b < n / in_block; ++b) {
+        HWY_UNROLL(4)
+        for (int64_t q = 0; q < in_block; ++q) {
+          const int64_t row = b * in_block + q;
+          store_columns<kMargin>(v[row], d, to + (r + row) * to_row + j, columns - j);
+        }
+      }
+    }
     for (; r + in_block <= rows; r += in_block) {
-      hn::Vec<Lanes<T>> out[in_block];
-      transpose_block(d, sources, r, out);
+      hn::Vec<Lanes<T>> v[in_block];
+      HWY_UNROLL(4)
+      for (int64_t q = 0; q < in_block; ++q) v[q] = load_blocks(d, sources + q, in_block, r);
+      transpose_in_blocks(d, v);
       HWY_UNROLL(4)
       for (int64_t q = 0; q < in_block; ++q) {
-        store_columns<kMargin>(out[q], d, to + (r + q) * to_row + j, columns - j);
+        store_columns<kMargin>(v[q], d, to + (r + q) * to_row + j, columns - j);
       }
     }
     const int64_t width = std::min(n, columns - j);

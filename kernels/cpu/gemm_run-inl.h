@@ -27,8 +27,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace accrue::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr int64_t kDepth = 320;             // most k in one round
-inline constexpr int64_t kBlockBytes = 600 << 10;  // most of B in one block
+inline constexpr int64_t kDepth = 384;             // most k in one round
+inline constexpr int64_t kBlockBytes = 800 << 10;  // most of B in one block
 inline constexpr int64_t kGatheredRows = 1024;     // most rows of a C that is gathered
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -61,11 +61,11 @@ class Runner {
   // A few panels only: a packed A would not be used often enough to pay for the packing. Rows a
   // multiple of 4 KiB apart would push one another out of L1.
   static bool a_in_place(const P& p) {
-    return std::is_same_v<T, In> && p.a_k == 1 && p.n <= 2 * kPanel &&
-           p.a_m * sizeof(T) % 4096 != 0;
+    return std::is_same_v<T, In> && p.a_k == 1 && p.a_m * sizeof(T) % 4096 != 0;
   }
   static bool b_in_place(const P& p) {
-    return std::is_same_v<T, In> && p.b_n == 1 && p.m <= kMaxRows;
+    return std::is_same_v<T, In> && p.b_n == 1 &&
+           (p.b_k * sizeof(T) % 8192 != 0 || p.m <= 4 * kMaxRows);
   }
 
   // An estimate in cycles at two vector operations each, to choose between C and Cᵀ.
@@ -162,11 +162,16 @@ class Runner {
     const bool use_b = b_in_place(block);
     const bool use_a = a_in_place(block);
     const In* b = block.b + at * block.b_k;
-    for (int64_t j = 0; j < block.n; j += kPanel) {
-      const int64_t columns = std::min(kPanel, block.n - j);
-      if (use_b && columns == kPanel) continue;
-      rearrange<Margin::spoil>(b + j * block.b_n, block.b_k, block.b_n, depth, columns,
-                               b_packed_ + j * depth, panel_row(columns));
+    // Rows of B that lie in memory as such are read along their length, a few at a time.
+    const int64_t band = block.b_n == 1 ? 4 : std::max(depth, int64_t{1});
+    for (int64_t p = 0; p < depth; p += band) {
+      for (int64_t j = 0; j < block.n; j += kPanel) {
+        const int64_t columns = std::min(kPanel, block.n - j);
+        if (use_b && columns % kLanes<T> == 0) continue;
+        rearrange<Margin::spoil>(
+            b + p * block.b_k + j * block.b_n, block.b_k, block.b_n, std::min(band, depth - p),
+            columns, b_packed_ + j * depth + p * panel_row(columns), panel_row(columns));
+      }
     }
     const int64_t tiles = ceil_div(block.m, kMaxRows);
     for (int64_t tile = 0; tile < tiles; ++tile) {
@@ -186,8 +191,12 @@ class Runner {
         t.cols = std::min(kPanel, block.n - j);
         t.b = b_packed_ + j * depth;
         t.b_row = panel_row(t.cols);
+        t.next_b = nullptr;
         if constexpr (std::is_same_v<T, In>) {
-          if (use_b && t.cols == kPanel) t.b = b + j, t.b_row = block.b_k;
+          if (use_b && t.cols % kLanes<T> == 0) {
+            t.b = b + j, t.b_row = block.b_k;
+            if (tile == 0 && tiles > 4 && j + 2 * kPanel <= block.n) t.next_b = t.b + kPanel;
+          }
         }
         t.start = start ? start + i * start_row + j : nullptr;
         t.c = c + i * c_row_ + j;

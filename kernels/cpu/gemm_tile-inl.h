@@ -8,6 +8,7 @@
 #endif
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <hwy/cache_control.h>
@@ -47,8 +48,11 @@ struct Tile {
   T* c;  // c[i * c_row + j]
   int64_t c_row;
   int64_t cols;     // columns to write: the last vector may be partial
-  const T* next_c;  // the tile after this one, to be fetched meanwhile
+  const T* next_c;  // what the tile after this one will read, to be fetched meanwhile
+  const T* next_b;
 };
+
+HWY_INLINE void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 enum class Left : uint8_t { packed, in_place };
 
@@ -79,21 +83,38 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
     for (int v = 0; v < NV; ++v) hwy::Prefetch(t.next_c + i * t.c_row + v * n);
   }
 
-  const T* a = t.a;
-  const T* b = t.b;
-  for (int64_t p = 0; p < t.k; ++p) {
-    V right[NV];
-    HWY_UNROLL(16)
-    for (int v = 0; v < NV; ++v) right[v] = hn::LoadU(d, b + v * n);
-    HWY_UNROLL(16)
-    for (int i = 0; i < MR; ++i) {
-      const V left = hn::Set(d, kLeft == Left::packed ? a[i] : a[i * t.a_row]);
-      HWY_UNROLL(16)
-      for (int v = 0; v < NV; ++v) sum[i][v] = hn::MulAdd(left, right[v], sum[i][v]);
-    }
-    a += kLeft == Left::packed ? MR : 1;
-    b += t.b_row;
+  // In place every third row has a pointer of its own and lends it to the next two, by addressing
+  // with a_row and 2 * a_row; hidden from the compiler, which would keep MR pointers and spill.
+  constexpr int kPointers = kLeft == Left::packed ? 1 : (MR + 2) / 3;
+  const T* a[kPointers];
+  for (int g = 0; g < kPointers; ++g) {
+    a[g] = t.a + 3 * g * t.a_row;
+    if (kLeft == Left::in_place) asm("" : "+r"(a[g]));
   }
+  const auto walk = [&](auto fetch) HWY_ATTR {
+    const T* b = t.b;
+    const T* next_b = t.next_b;
+    for (int64_t p = 0; p < t.k; ++p) {
+      V right[NV];
+      HWY_UNROLL(16)
+      for (int v = 0; v < NV; ++v) right[v] = hn::LoadU(d, b + v * n);
+      HWY_UNROLL(16)
+      for (int i = 0; i < MR; ++i) {
+        const V left = hn::Set(d, kLeft == Left::packed ? a[0][i] : a[i / 3][i % 3 * t.a_row]);
+        HWY_UNROLL(16)
+        for (int v = 0; v < NV; ++v) sum[i][v] = hn::MulAdd(left, right[v], sum[i][v]);
+      }
+      if constexpr (fetch) {
+        HWY_UNROLL(16)
+        for (int64_t v = 0; v < NV * n; v += 64 / sizeof(T)) prefetch_l2(next_b + v);
+        next_b += t.b_row;
+      }
+      HWY_UNROLL(8)
+      for (int g = 0; g < kPointers; ++g) a[g] += kLeft == Left::packed ? MR : 1;
+      b += t.b_row;
+    }
+  };
+  t.next_b ? walk(std::true_type()) : walk(std::false_type());
 
   HWY_UNROLL(16)
   for (int i = 0; i < MR; ++i) {
