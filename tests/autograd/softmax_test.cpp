@@ -88,7 +88,7 @@ TEST(Softmax, ARowDoesNotDependOnTheOthersNorOnItsLayoutNorOnThreads) {
 }
 
 TEST(Softmax, AddsInFloat32ForA16BitLeaf) {
-  Tensor x = leaf(wavy(6), {2, 3}, DType::bfloat16);
+  Tensor x = leaf(waves(6), {2, 3}, DType::bfloat16);
   backward(softmax(x, 1), make({1, 0, 0, 0, 1, 0}, {2, 3}, DType::bfloat16));
   const Values once = values(x.grad());
   EXPECT_EQ(x.grad().dtype(), DType::float32);
