@@ -5,13 +5,6 @@
 namespace accrue::kernels {
 namespace {
 
-void push(Nest& nest, int64_t size, const int64_t* stride) {
-  if (size == 1) return;
-  nest.size[nest.rank] = size;
-  std::copy_n(stride, Nest::kOperands, nest.stride[nest.rank]);
-  ++nest.rank;
-}
-
 // The output is written in the order in which it lies in memory.
 void sort_by_output(Nest& nest) {
   const auto key = [&](int i) { return std::abs(nest.stride[i][Nest::kOperands - 1]); };
@@ -23,24 +16,29 @@ void sort_by_output(Nest& nest) {
   }
 }
 
-void merge_neighbours(Nest& nest) {
-  int last = 0;
-  for (int i = 1; i < nest.rank; ++i) {
-    bool same = true;
-    for (int o = 0; o < Nest::kOperands; ++o) {
-      same = same && nest.stride[last][o] == nest.stride[i][o] * nest.size[i];
-    }
-    if (same) {
-      nest.size[last] *= nest.size[i];
-    } else {
-      nest.size[++last] = nest.size[i];
-    }
-    std::copy_n(nest.stride[i], Nest::kOperands, nest.stride[last]);
-  }
-  if (nest.rank > 0) nest.rank = last + 1;
+}  // namespace
+
+void Nest::push(int64_t its_size, const int64_t* its_stride) {
+  if (its_size == 1) return;
+  size[rank] = its_size;
+  std::copy_n(its_stride, kOperands, stride[rank]);
+  ++rank;
 }
 
-}  // namespace
+void Nest::merge_neighbours() {
+  int last = 0;
+  for (int i = 1; i < rank; ++i) {
+    bool same = true;
+    for (int o = 0; o < kOperands; ++o) same = same && stride[last][o] == stride[i][o] * size[i];
+    if (same) {
+      size[last] *= size[i];
+    } else {
+      size[++last] = size[i];
+    }
+    std::copy_n(stride[i], kOperands, stride[last]);
+  }
+  if (rank > 0) rank = last + 1;
+}
 
 Loop plan_loop(const char* op, const ConstView* const* inputs, int count, const View& y) {
   Dims shape = inputs[0]->shape;
@@ -69,12 +67,12 @@ Loop plan_loop(const char* op, const ConstView* const* inputs, int count, const 
     Nest& nest = kept(d)                               ? loop.kept
                  : d == first_summed || d < after_kept ? loop.chain
                                                        : loop.inner;
-    push(nest, shape[d], stride);
+    nest.push(shape[d], stride);
   }
   sort_by_output(loop.kept);
-  merge_neighbours(loop.kept);
-  merge_neighbours(loop.chain);
-  merge_neighbours(loop.inner);
+  loop.kept.merge_neighbours();
+  loop.chain.merge_neighbours();
+  loop.inner.merge_neighbours();
   return loop;
 }
 

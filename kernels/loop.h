@@ -24,6 +24,9 @@ struct Nest {
   int64_t size[kMaxRank] = {};
   int64_t stride[kMaxRank][kOperands] = {};  ///< in elements; 0 where an operand is repeated
 
+  void push(int64_t its_size, const int64_t* its_stride);
+  /// Makes one loop of neighbours that lie in memory like one, in every operand.
+  void merge_neighbours();
   ACCRUE_HD int64_t count() const {
     int64_t n = 1;
     for (int i = 0; i < rank; ++i) n *= size[i];

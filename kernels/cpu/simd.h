@@ -72,7 +72,7 @@ struct Vec {
   friend HWY_INLINE Vec operator/(Vec a, Vec b) { return Vec(hn::Div(a.raw, b.raw)); }
   friend HWY_INLINE Vec operator-(Vec a) { return Vec(hn::Neg(a.raw)); }
   friend HWY_INLINE Mask<T> operator==(Vec a, Vec b) { return {hn::Eq(a.raw, b.raw)}; }
-  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Ne(a.raw, b.raw)}; }
+  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.raw, b.raw))}; }  // hn::Ne is false for NaN on some targets
   friend HWY_INLINE Mask<T> operator<(Vec a, Vec b) { return {hn::Lt(a.raw, b.raw)}; }
   friend HWY_INLINE Mask<T> operator<=(Vec a, Vec b) { return {hn::Le(a.raw, b.raw)}; }
   friend HWY_INLINE Mask<T> operator>(Vec a, Vec b) { return {hn::Gt(a.raw, b.raw)}; }
@@ -199,14 +199,22 @@ HWY_INLINE F32 gauss(F32 x) {
 
 /// Beyond |x|: e^(-x²/2) times a slowly varying function, fitted in t = 1 / (1 + |x|/4).
 HWY_INLINE F32 normal_cdf(F32 x) {
+#if HWY_TARGET == HWY_SCALAR  // no fused multiply-add to recover the roundings with
+  return each<float>(x, functor::normal_cdf);
+#else
   F32 a = abs(x);
   a = where(a > F32(20), F32(20), a);
-  const F32 t = F32(1) / fma(a, F32(0.25), F32(1));
-  const F32 p = polynomial(t, 0.0157418440967, -0.0583709799619, 0.0415892863346, 0.0413678096454,
-                           0.00240035857232, 0.0919320948807, 0.0702728821885, 0.095863385357,
-                           0.0994535660841, 0.0997497553633);
-  const F32 tail = gauss(x) * (t * p);
+  const F32 u = fma(a, F32(0.25), F32(1));
+  const F32 t = F32(1) / u;
+  // What the roundings of u and t have lost, since the result is three times as sensitive to t.
+  const F32 u_rest = fma(a, F32(0.25), F32(1) - u);
+  const F32 t_rest = t * (fma(-t, u, F32(1)) - t * u_rest);
+  const F32 p = polynomial((t - F32(0.609375)) + t_rest, 0.0158099655566, 0.0279527633746,
+                           -0.0325512290574, -0.0889162906775, 0.0118039828676, 0.262296870795,
+                           0.484247357697, 0.52753675958, 0.403324405524, 0.227220428964);
+  const F32 tail = gauss(x) * fma(t, p, t_rest * p);
   return where(x > F32(0), F32(1) - tail, tail);
+#endif
 }
 
 }  // namespace accrue::kernels::cpu::HWY_NAMESPACE

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <accrue/kernels/cpu/convert.h>
+#include <accrue/kernels/cpu/lanes.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/strided.h>
 
@@ -13,29 +14,6 @@ namespace {
 constexpr int64_t kBlock = 512;    // elements of a tile; buffers of this size stay in the L1 cache
 constexpr int64_t kGrain = 16384;  // elements that are worth a thread
 constexpr int kOut = Nest::kOperands - 1;
-
-// Eight sums side by side, an element's by its position: the order of an inner sum.
-template <class C>
-class Lanes {
- public:
-  void add(const C* values, int64_t n) {
-    int64_t i = 0;
-    for (; i < n && at_ % 8 != 0; ++i) lane_[at_++ % 8] += static_cast<Sum>(values[i]);
-    for (; i + 8 <= n; i += 8) {
-      for (int64_t l = 0; l < 8; ++l) lane_[l] += static_cast<Sum>(values[i + l]);
-    }
-    for (; i < n; ++i) lane_[at_++ % 8] += static_cast<Sum>(values[i]);
-  }
-  C total() const {
-    return static_cast<C>(((lane_[0] + lane_[1]) + (lane_[2] + lane_[3])) +
-                          ((lane_[4] + lane_[5]) + (lane_[6] + lane_[7])));
-  }
-
- private:
-  using Sum = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
-  Sum lane_[8] = {};
-  int64_t at_ = 0;
-};
 
 template <class C>
 class Engine {
@@ -235,10 +213,10 @@ class Engine {
           int64_t at[Nest::kOperands];
           std::copy_n(offset, Nest::kOperands, at);
           loop_.chain.add_offset(step, loop_.chain.rank, at);
-          Lanes<C> lanes;
+          Lanes<SumOf<C>> lanes;
           each_value(loop_.inner, at, buffers,
                      [&](const C* values, int64_t n) { lanes.add(values, n); });
-          sum += lanes.total();
+          sum += static_cast<C>(lanes.total());
         }
       }
       scatter_(&sum, {}, out, Write::overwrite);

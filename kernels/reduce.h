@@ -1,0 +1,54 @@
+// Reductions over any dimensions: those in which y has size 1 and x more. y has x's rank.
+//
+// A sum is formed in double (int64 for integers) in an order that follows the logical index of the
+// elements, so the same numbers give the same bits whatever their strides and the thread count.
+#pragma once
+#include <accrue/kernels/dispatch.h>
+
+namespace accrue::kernels {
+
+namespace cpu {
+void sum(const ConstView& x, double scale, const Dest& y);
+void amax(const ConstView& x, const Dest& y);
+void amin(const ConstView& x, const Dest& y);
+void argmax(const ConstView& x, const Dest& y);
+void argmin(const ConstView& x, const Dest& y);
+void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y, const Dest& dx);
+}  // namespace cpu
+namespace cuda {
+void sum(const ConstView& x, double scale, const Dest& y);
+void amax(const ConstView& x, const Dest& y);
+void amin(const ConstView& x, const Dest& y);
+void argmax(const ConstView& x, const Dest& y);
+void argmin(const ConstView& x, const Dest& y);
+void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y, const Dest& dx);
+}  // namespace cuda
+
+/// y = scale * Σ x; the mean is scale = 1/n. Over nothing: 0.
+inline void sum(const ConstView& x, double scale, const Dest& y) {
+  dispatch("sum", y.view.device, ACCRUE_BACKENDS(sum), x, scale, y);
+}
+/// y = the largest x; NaN if there is one. Throws ShapeError over nothing, as the next three do.
+inline void amax(const ConstView& x, const Dest& y) {
+  dispatch("amax", y.view.device, ACCRUE_BACKENDS(amax), x, y);
+}
+/// y = the smallest x; NaN if there is one.
+inline void amin(const ConstView& x, const Dest& y) {
+  dispatch("amin", y.view.device, ACCRUE_BACKENDS(amin), x, y);
+}
+/// y = where the largest x is, as a row-major index over the reduced dimensions: the first of
+/// equals; NaN counts as largest.
+inline void argmax(const ConstView& x, const Dest& y) {
+  dispatch("argmax", y.view.device, ACCRUE_BACKENDS(argmax), x, y);
+}
+/// y = where the smallest x is; NaN counts as smallest.
+inline void argmin(const ConstView& x, const Dest& y) {
+  dispatch("argmin", y.view.device, ACCRUE_BACKENDS(argmin), x, y);
+}
+/// dx = dy / (how many equal the extremum y) where x = y, else 0. Equals share evenly.
+inline void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y,
+                          const Dest& dx) {
+  dispatch("extremum_grad", dx.view.device, ACCRUE_BACKENDS(extremum_grad), dy, x, y, dx);
+}
+
+}  // namespace accrue::kernels
