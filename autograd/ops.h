@@ -2,6 +2,7 @@
 #pragma once
 #include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/arithmetic.h>
+#include <accrue/autograd/ops/attention.h>
 #include <accrue/autograd/ops/cast.h>
 #include <accrue/autograd/ops/compare.h>
 #include <accrue/autograd/ops/conv.h>
