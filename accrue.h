@@ -18,6 +18,14 @@
 #include <accrue/autograd/ops.h>
 #include <accrue/autograd/tape.h>
 
+#include <accrue/nn/activation.h>
+#include <accrue/nn/container.h>
+#include <accrue/nn/conv.h>
+#include <accrue/nn/embedding.h>
+#include <accrue/nn/init.h>
+#include <accrue/nn/linear.h>
+#include <accrue/nn/module.h>
+#include <accrue/nn/pooling.h>
 #include <accrue/optim/adam.h>
 #include <accrue/optim/clip.h>
 #include <accrue/optim/sgd.h>
