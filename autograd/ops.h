@@ -14,5 +14,6 @@
 #include <accrue/autograd/ops/norm.h>
 #include <accrue/autograd/ops/pool.h>
 #include <accrue/autograd/ops/rearrange.h>
+#include <accrue/autograd/ops/reduce.h>
 #include <accrue/autograd/ops/shape.h>
 #include <accrue/autograd/ops/softmax.h>
