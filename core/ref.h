@@ -33,7 +33,7 @@ class RefCounted {
   }
 
   /// The first owner of an object that only its maker knows: no locked instruction.
-  void retain_first() const { count_.store(1, std::memory_order_relaxed); }
+  void first_owner() const { count_.store(1, std::memory_order_relaxed); }
 
   static void* operator new(size_t bytes) { return detail::allocate_small(bytes); }
   static void operator delete(void* memory, size_t bytes) { detail::free_small(memory, bytes); }
@@ -53,7 +53,7 @@ class Ref {
   }
   /// Takes an object that nobody owns yet.
   static Ref adopt(T* fresh) {
-    fresh->retain_first();
+    fresh->first_owner();
     Ref ref;
     ref.object_ = fresh;
     return ref;

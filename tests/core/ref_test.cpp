@@ -69,7 +69,7 @@ TEST(Ref, DetachGivesUpWithoutReleasing) {
   EXPECT_EQ(raw->use_count(), 1);
   const Ref<Counted> again(raw);
   EXPECT_EQ(raw->use_count(), 2);
-  raw->release();
+  raw->drop_owner();
 }
 
 TEST(Ref, AConstructorThatThrowsLeaksNothing) {
