@@ -10,6 +10,7 @@
 #include <accrue/autograd/ops/index.h>
 #include <accrue/autograd/ops/inplace.h>
 #include <accrue/autograd/ops/join.h>
+#include <accrue/autograd/ops/loss.h>
 #include <accrue/autograd/ops/matmul.h>
 #include <accrue/autograd/ops/norm.h>
 #include <accrue/autograd/ops/pool.h>
