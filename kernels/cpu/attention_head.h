@@ -29,6 +29,12 @@ struct Heads {
   int64_t offset(int64_t head) const { return layout.outer.offset(head); }
 };
 
+// to[j] = factor · from[j · stride]
+template <class T, class In>
+inline void scaled(const In* from, int64_t stride, int64_t n, T factor, T* to) {
+  for (int64_t j = 0; j < n; ++j) to[j] = static_cast<T>(from[j * stride]) * factor;
+}
+
 // An input, read as T.
 class HeadReader {
  public:
@@ -44,9 +50,11 @@ class HeadReader {
     visit_float(x_.dtype, [&]<class In>() {
       const In* from =
           static_cast<const In*>(x_.data) + heads_.offset(head) + first * heads_.row_stride;
-      for (int64_t i = 0; i < rows; ++i, from += heads_.row_stride) {
-        for (int64_t j = 0; j < heads_.cols; ++j) {
-          *to++ = static_cast<T>(from[j * heads_.col_stride]) * static_cast<T>(factor);
+      for (int64_t i = 0; i < rows; ++i, from += heads_.row_stride, to += heads_.cols) {
+        if (heads_.col_stride == 1) {
+          scaled(from, 1, heads_.cols, static_cast<T>(factor), to);
+        } else {
+          scaled(from, heads_.col_stride, heads_.cols, static_cast<T>(factor), to);
         }
       }
     });
@@ -84,8 +92,11 @@ class HeadWriter {
                direct_ ? heads_.row_stride : heads_.cols, direct_ ? heads_.col_stride : 1};
     if (direct_ && y.write == Write::add) return;
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < heads_.cols; ++j) {
-        matrix_.data[i * matrix_.row + j * matrix_.col] = T(0);
+      T* row = matrix_.data + i * matrix_.row;
+      if (matrix_.col == 1) {
+        std::fill_n(row, heads_.cols, T(0));
+      } else {
+        for (int64_t j = 0; j < heads_.cols; ++j) row[j * matrix_.col] = T(0);
       }
     }
   }

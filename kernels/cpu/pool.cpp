@@ -65,16 +65,17 @@ void max_of_plane(const ConstView& x, const In* from, const PoolParams& p, const
       const Span cols = span_of(p, 1, x.shape[3], j);
       T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                     : std::numeric_limits<T>::lowest();
-      *index = -1;
+      auto place = int32_t{-1};
       for (int64_t r = rows.begin; r < rows.end; r += rows.step) {
         const In* row = from + r * x.strides[2];
         for (int64_t c = cols.begin; c < cols.end; c += cols.step) {
           const T value = static_cast<T>(row[c * x.strides[3]]);
-          if (*index >= 0 && (value <= best || best != best)) continue;
-          best = value;
-          *index = static_cast<int32_t>(r * x.shape[3] + c);
+          const bool stays = place >= 0 && (value <= best || best != best);
+          best = stays ? best : value;
+          place = stays ? place : static_cast<int32_t>(r * x.shape[3] + c);
         }
       }
+      *index = place;
       store(static_cast<In*>(y.data) + y_offset + i * y.strides[2] + j * y.strides[3], best,
             dest.write);
     }

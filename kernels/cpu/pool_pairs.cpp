@@ -21,38 +21,35 @@ HWY_INLINE void take(V value, I at, V& best, I& index) {
   index = hn::IfThenElse(hn::RebindMask(di, stays), index, at);
 }
 
-void max_of_pairs_rows(const float* above, const float* below, int64_t n, int32_t first,
-                       int32_t width, float* y, int32_t* index) {
-  const hn::ScalableTag<float> d;
+// With vectors of N lanes, N <= n; the last one overlaps the one before it.
+template <size_t N>
+HWY_INLINE void max_by_lanes(const float* above, const float* below, int64_t n, int32_t first,
+                             int32_t width, float* y, int32_t* index) {
+  const hn::CappedTag<float, N> d;
   const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto one = hn::Set(di, 1), below_by = hn::Set(di, width);
-  int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) {
-    auto best = hn::Undefined(d), b = best, c = best, e = best;
-    hn::LoadInterleaved2(d, above + 2 * j, best, b);
-    hn::LoadInterleaved2(d, below + 2 * j, c, e);
-    const auto step = hn::Iota(di, 0);
-    auto at = hn::Add(hn::Add(step, step), hn::Set(di, first + static_cast<int32_t>(2 * j)));
-    const auto start = at;
-    take(b, hn::Add(start, one), best, at);
-    take(c, hn::Add(start, below_by), best, at);
-    take(e, hn::Add(start, hn::Add(below_by, one)), best, at);
+  const auto twice = hn::Add(hn::Iota(di, 0), hn::Iota(di, 0));
+  for (int64_t j = 0; j < n; j += lanes) {
+    j = HWY_MIN(j, n - lanes);
+    auto best = hn::Undefined(d), right = best, low = best, low_right = best;
+    hn::LoadInterleaved2(d, above + 2 * j, best, right);
+    hn::LoadInterleaved2(d, below + 2 * j, low, low_right);
+    const auto start = hn::Add(twice, hn::Set(di, first + static_cast<int32_t>(2 * j)));
+    auto at = start;
+    take(right, hn::Add(start, hn::Set(di, 1)), best, at);
+    take(low, hn::Add(start, hn::Set(di, width)), best, at);
+    take(low_right, hn::Add(start, hn::Set(di, width + 1)), best, at);
     hn::StoreU(best, d, y + j);
     hn::StoreU(at, di, index + j);
   }
-  for (; j < n; ++j) {
-    const float window[] = {above[2 * j], above[2 * j + 1], below[2 * j], below[2 * j + 1]};
-    const auto start = first + static_cast<int32_t>(2 * j);
-    const int32_t places[] = {start, start + 1, start + width, start + width + 1};
-    int best = 0;
-    for (int i = 1; i < 4; ++i) {
-      const bool stays = window[i] <= window[best] || window[best] != window[best];
-      best = stays ? best : i;
-    }
-    y[j] = window[best];
-    index[j] = places[best];
-  }
+}
+
+void max_of_pairs_row(const float* above, const float* below, int64_t n, int32_t first,
+                      int32_t width, float* y, int32_t* index) {
+  if (n >= 16) return max_by_lanes<16>(above, below, n, first, width, y, index);
+  if (n >= 8) return max_by_lanes<8>(above, below, n, first, width, y, index);
+  if (n >= 4) return max_by_lanes<4>(above, below, n, first, width, y, index);
+  max_by_lanes<1>(above, below, n, first, width, y, index);
 }
 
 }  // namespace accrue::kernels::cpu::HWY_NAMESPACE
@@ -61,11 +58,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace accrue::kernels::cpu {
 
-HWY_EXPORT(max_of_pairs_rows);
+HWY_EXPORT(max_of_pairs_row);
 
 void max_of_pairs(const float* above, const float* below, int64_t n, int32_t first, int32_t width,
                   float* y, int32_t* index) {
-  HWY_DYNAMIC_DISPATCH(max_of_pairs_rows)(above, below, n, first, width, y, index);
+  HWY_DYNAMIC_DISPATCH(max_of_pairs_row)(above, below, n, first, width, y, index);
 }
 
 }  // namespace accrue::kernels::cpu
