@@ -1,7 +1,7 @@
 #include "tests/autograd/linear_law.h"
 #include <gmock/gmock.h>
 
-namespace accrue::testing {
+namespace accrue::testing::linear {
 namespace {
 
 using ::testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(Join, case_AG_03_a_million_inputs) {
 }
 
 }  // namespace
-}  // namespace accrue::testing
+}  // namespace accrue::testing::linear

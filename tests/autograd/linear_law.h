@@ -3,6 +3,7 @@
 // element is compared for equality; and with it what each gradient must do in accrue: be the same
 // for any layout of x, double bit for bit on a second backward, and add up where x is used twice.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,10 +13,11 @@
 #include <accrue/core/factories.h>
 
 #include <accrue/kernels/elementwise.h>
+#include <accrue/kernels/trace.h>
 
 #include <accrue/autograd/ops.h>
 
-namespace accrue::testing {
+namespace accrue::testing::linear {
 
 using Values = std::vector<double>;
 using Function = std::function<Tensor(const Tensor&)>;
@@ -90,6 +92,12 @@ inline Values gradient_by_definition(const Function& f, const Dims& shape, const
   return dx;
 }
 
+inline std::vector<std::string> kernels_of(const std::function<void()>& f) {
+  const kernels::Trace trace;
+  f();
+  return trace.names();
+}
+
 /// The whole law, for a linear f that keeps whole numbers whole.
 inline void expect_linear(const std::string& name, const Function& f, const Dims& shape) {
   SCOPED_TRACE(name);
@@ -108,9 +116,15 @@ inline void expect_linear(const std::string& name, const Function& f, const Dims
     EXPECT_EQ(w.grad().shape(), shape);
     EXPECT_EQ(values(w.grad()), dx) << "backward";
     const void* place = w.grad().data<double>();
-    backward(f(w), dy);
+    const auto second = kernels_of([&] { backward(f(w), dy); });
     EXPECT_EQ(values(w.grad()), doubled(dx)) << "second backward";
     EXPECT_EQ(w.grad().data<double>(), place);
+    const auto third = kernels_of([&] { backward(f(w), dy); });
+    EXPECT_EQ(third, second) << "a later pass runs the same kernels";
+    EXPECT_EQ(std::count(third.begin(), third.end(), "fill"), 0) << "and fills nothing";
+    w.zero_grad();
+    backward(f(w), dy);
+    EXPECT_EQ(values(w.grad()), dx) << "after zero_grad";
   }
   // A value in between, used twice: the second contribution meets the first, lent or owned.
   Tensor w = leaf(x, shape);
@@ -145,4 +159,4 @@ std::string message_of(F&& f) {
   return {};
 }
 
-}  // namespace accrue::testing
+}  // namespace accrue::testing::linear

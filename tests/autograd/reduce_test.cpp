@@ -3,7 +3,7 @@
 #include "tests/autograd/linear_law.h"
 #include <gmock/gmock.h>
 
-namespace accrue::testing {
+namespace accrue::testing::linear {
 namespace {
 
 using ::testing::DoubleEq;
@@ -211,4 +211,4 @@ TEST(Reduce, TheMeanOfOnesIsOneForEveryCount) {
 }
 
 }  // namespace
-}  // namespace accrue::testing
+}  // namespace accrue::testing::linear

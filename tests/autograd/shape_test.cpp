@@ -5,7 +5,7 @@
 
 #include <accrue/autograd/node.h>
 
-namespace accrue::testing {
+namespace accrue::testing::linear {
 namespace {
 
 using ::testing::ElementsAre;
@@ -187,4 +187,4 @@ TEST(Shape, ADeepChainOfViewsDoesNotRecurse) {
 }
 
 }  // namespace
-}  // namespace accrue::testing
+}  // namespace accrue::testing::linear
