@@ -69,15 +69,10 @@ class Runner {
     visit_float(p_.w.dtype, [&]<class In>() {
       for (int64_t g = 0; g < p_.groups; ++g) {
         for (int64_t t = 0; t < tiles_.count; ++t) {
-          const In* from = static_cast<const In*>(p_.w.data) + g * p_.w_group;
           const int64_t first = tiles_.begin(t), rows = tiles_.rows(t);
-          for (size_t tap = 0; tap < walk_.taps.size(); ++tap) {
-            for (int64_t r = first; r < first + rows; ++r) {
-              *packed++ = r < tiles_.channels
-                              ? static_cast<T>(from[r * p_.w_channel + walk_.weights[tap]])
-                              : T(0);
-            }
-          }
+          pack_tile(static_cast<const In*>(p_.w.data) + g * p_.w_group + first * p_.w_channel,
+                    std::min(rows, tiles_.channels - first), rows, packed);
+          packed += rows * taps();
         }
       }
     });
@@ -125,6 +120,24 @@ class Runner {
 
  private:
   int64_t taps() const { return static_cast<int64_t>(walk_.taps.size()); }
+
+  // Runs of weights that lie side by side are transposed at once.
+  template <class In>
+  void pack_tile(const In* from, int64_t channels, int64_t rows, T* packed) const {
+    const int64_t* at = walk_.weights.data();
+    for (int64_t tap = 0, run = 1; tap < taps(); tap += run, packed += run * rows) {
+      for (run = 1; tap + run < taps() && at[tap + run] == at[tap] + run;) ++run;
+      if constexpr (std::is_same_v<T, In>) {
+        run_transpose(from + at[tap], p_.w_channel, channels, run, packed, rows);
+      } else {
+        for (int64_t i = 0; i < run * channels; ++i) {
+          packed[i / channels * rows + i % channels] =
+              static_cast<T>(from[at[tap] + i / channels + i % channels * p_.w_channel]);
+        }
+      }
+      for (int64_t i = 0; rows > channels && i < run; ++i) packed[i * rows + channels] = T(0);
+    }
+  }
 
   // Sends the vectors [begin, end), side by side at `from`, to their places in a channel.
   template <class Out>
@@ -202,8 +215,9 @@ void run(const Pass& pass, const std::vector<Walk>& walks) {
     for (size_t k = 0; k < runners.size(); ++k) {
       const Runner<T>& runner = runners[k];
       const int64_t units = n * pass.groups * tiles.count, vectors = runner.vectors();
-      const int64_t chunks = std::max(ceil_div(vectors, 128),
-                                      std::min(ceil_div(vectors, 2), 4 * num_threads() / units));
+      const int64_t chunks =
+          std::max(ceil_div(vectors, 128),
+                   std::min(ceil_div(vectors, 2), int64_t{4} * num_threads() / units));
       const int64_t work = std::max<int64_t>(1, pass.channels * pass.groups * n * vectors * lanes *
                                                     static_cast<int64_t>(walks[k].taps.size() + 4) /
                                                     (units * chunks));

@@ -149,6 +149,16 @@ void sweep_weight(const ConvWeightSweep<T>& sweep) {
   table[static_cast<size_t>((sweep.rows / 2 - 1) * kMaxVectors + sweep.vectors - 1)](sweep);
 }
 
+template <class T>
+void transpose_rows(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
+                    int64_t to_row) {
+  if (to_row % kLanes<T> == 0 && to_row - rows < kLanes<T>) {
+    rearrange<Margin::spoil>(from, 1, from_row, columns, rows, to, to_row);
+  } else {
+    rearrange<Margin::keep>(from, 1, from_row, columns, rows, to, to_row);
+  }
+}
+
 ConvTileShape shape_f32() { return {kMaxRows, kLanes<float>, kMaxVectors}; }
 ConvTileShape shape_f64() { return {kMaxRows, kLanes<double>, kMaxVectors}; }
 void sweep_f32(const ConvSweep<float>& s) { sweep_image(s); }
@@ -157,11 +167,11 @@ void weight_f32(const ConvWeightSweep<float>& s) { sweep_weight(s); }
 void weight_f64(const ConvWeightSweep<double>& s) { sweep_weight(s); }
 void transpose_f32(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
                    int64_t to_row) {
-  rearrange<Margin::spoil>(from, 1, from_row, columns, rows, to, to_row);
+  transpose_rows(from, from_row, rows, columns, to, to_row);
 }
 void transpose_f64(const double* from, int64_t from_row, int64_t rows, int64_t columns, double* to,
                    int64_t to_row) {
-  rearrange<Margin::spoil>(from, 1, from_row, columns, rows, to, to_row);
+  transpose_rows(from, from_row, rows, columns, to, to_row);
 }
 
 }  // namespace accrue::kernels::cpu::HWY_NAMESPACE

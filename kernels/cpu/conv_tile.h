@@ -57,7 +57,8 @@ void run_sweep(const ConvSweep<double>& sweep);
 void run_sweep(const ConvWeightSweep<float>& sweep);
 void run_sweep(const ConvWeightSweep<double>& sweep);
 
-// to[j * to_row + r] = from[r * from_row + j]; up to a vector behind each row of `to` is spoiled.
+// to[j * to_row + r] = from[r * from_row + j] for r < rows, j < columns. In rows of `to` that are
+// whole vectors, lanes behind the last may be spoiled, too.
 void run_transpose(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
                    int64_t to_row);
 void run_transpose(const double* from, int64_t from_row, int64_t rows, int64_t columns, double* to,

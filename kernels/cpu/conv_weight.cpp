@@ -115,20 +115,35 @@ class WeightGradient {
       if (dw_.write == Write::overwrite) return;
     }
     const View& to = dw_.view;
+    const int64_t group_size = static_cast<int64_t>(taps_.size()) * row_;
+    for (int64_t g = 0; g < s_.groups; ++g) {
+      if (to.dtype == dtype_of<T>() && to.strides == row_major(to.shape)) {
+        T* dw = static_cast<T*>(to.data) + g * s_.out_channels * count_;
+        if (kWay == Way::load) {
+          run_transpose(dw, count_, s_.out_channels, count_, sums_ + g * group_size, row_);
+        } else {
+          run_transpose(sums_ + g * group_size, row_, count_, s_.out_channels, dw, count_);
+        }
+      } else {
+        move_elements<kWay>(g, sums_ + g * group_size);
+      }
+    }
+  }
+  template <Way kWay>
+  void move_elements(int64_t group, T* sums) const {
+    const View& to = dw_.view;
     visit_float(to.dtype, [&]<class Out>() {
-      for (int64_t g = 0; g < s_.groups; ++g) {
-        for (int64_t o = 0; o < s_.out_channels; ++o) {
-          Out* channel = static_cast<Out*>(to.data) + (g * s_.out_channels + o) * to.strides[0];
-          for (int64_t i = 0; i < count_; ++i) {
-            const int64_t c = i / s_.kernel_size(), a = i % s_.kernel_size() / s_.x.kernel;
-            Out* element =
-                channel + c * to.strides[1] + a * to.strides[2] + i % s_.x.kernel * to.strides[3];
-            T& sum = sums_[(g * static_cast<int64_t>(taps_.size()) + i) * row_ + o];
-            if (kWay == Way::load) {
-              sum = static_cast<T>(*element);
-            } else {
-              store(element, sum, Write::overwrite);  // the chain began with the old content
-            }
+      for (int64_t o = 0; o < s_.out_channels; ++o) {
+        Out* channel = static_cast<Out*>(to.data) + (group * s_.out_channels + o) * to.strides[0];
+        for (int64_t i = 0; i < count_; ++i) {
+          const int64_t c = i / s_.kernel_size(), a = i % s_.kernel_size() / s_.x.kernel;
+          Out* element =
+              channel + c * to.strides[1] + a * to.strides[2] + i % s_.x.kernel * to.strides[3];
+          T& sum = sums[i * row_ + o];
+          if (kWay == Way::load) {
+            sum = static_cast<T>(*element);
+          } else {
+            store(element, sum, Write::overwrite);  // the chain began with the old content
           }
         }
       }
