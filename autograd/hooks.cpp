@@ -43,7 +43,8 @@ HookHandle after_accumulate(const Tensor& leaf, LeafHook hook) {
 
 Tensor detail::run_hooks(const HookList<GradHook>& hooks, Tensor g) {
   if (hooks.empty()) return g;
-  const auto calls = hooks;  // a hook may remove itself
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): a hook may remove itself
+  const auto calls = hooks;
   for (const auto& hook : calls) {
     if (!g.sole_owner()) {
       Tensor own = Tensor::empty(g.shape(), g.dtype(), g.device());
