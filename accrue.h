@@ -19,13 +19,18 @@
 #include <accrue/autograd/tape.h>
 
 #include <accrue/nn/activation.h>
+#include <accrue/nn/attention.h>
 #include <accrue/nn/container.h>
 #include <accrue/nn/conv.h>
+#include <accrue/nn/dropout.h>
 #include <accrue/nn/embedding.h>
 #include <accrue/nn/init.h>
+#include <accrue/nn/layer_norm.h>
 #include <accrue/nn/linear.h>
+#include <accrue/nn/loss.h>
 #include <accrue/nn/module.h>
 #include <accrue/nn/pooling.h>
+#include <accrue/nn/transformer.h>
 #include <accrue/optim/adam.h>
 #include <accrue/optim/clip.h>
 #include <accrue/optim/sgd.h>
