@@ -68,6 +68,36 @@ TEST(Reduce, ErrorsNameTheDimension) {
   EXPECT_THROW(sum(Tensor()), AutogradError);
 }
 
+TEST(Reduce, case_BG_01_a_bias_that_stretches_both_operands) {
+  Tensor x = leaf({1, 2, 3, 4, 5, 6}, {2, 3});
+  Tensor w = leaf({1, 0, -1}, {3, 1});
+  Tensor b = leaf({.5, 1, -1}, {1, 3});
+  const Tensor target = make({1, 2}, {2, 1});
+  for (double passes : {1., 2.}) {
+    const Tensor miss = matmul(x, w) + b - target;
+    EXPECT_EQ(miss.shape(), Dims({2, 3}));
+    const Tensor loss = sum(miss * miss);
+    EXPECT_EQ(loss.item(), 72.5);
+    loss.backward();
+    EXPECT_THAT(values(w.grad()), ElementsAre(-109 * passes, -149 * passes, -189 * passes));
+    EXPECT_THAT(values(b.grad()), ElementsAre(-12 * passes, -10 * passes, -18 * passes));
+    EXPECT_THAT(values(x.grad()),
+                ElementsAre(-17 * passes, 0, 17 * passes, -23 * passes, 0, 23 * passes));
+    EXPECT_EQ(w.grad().shape(), Dims({3, 1}));
+    EXPECT_EQ(b.grad().shape(), Dims({1, 3}));
+  }
+}
+
+TEST(Reduce, case_BG_02_a_number_beside_a_vector_is_summed_over_it) {
+  Tensor z = leaf({1}, {});
+  for (double passes : {1., 2.}) {
+    const Tensor f = exp(z) - 0 + sum(exp(z) - make({0, 0, 0}, {3}));
+    EXPECT_DOUBLE_EQ(f.item(), 4 * std::exp(1.0));
+    f.backward();
+    EXPECT_DOUBLE_EQ(z.grad().item(), 4 * std::exp(1.0) * passes);
+  }
+}
+
 TEST(Reduce, case_BG_03_a_mask_of_size_one_gets_its_own_shape_back) {
   Tensor h = leaf({1, 2, 3, 4, 5, 6}, {1, 1, 2, 3});
   Tensor m = leaf({10, 20}, {1, 1, 2, 1});

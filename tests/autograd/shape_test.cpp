@@ -150,6 +150,15 @@ TEST(Shape, case_CV_07_permuted_and_stepped_elements_accumulate) {
   EXPECT_THAT(values(odd.grad()), ElementsAre(2, 0, 4, 0, 6));
 }
 
+TEST(Shape, case_IO_01_counts_beyond_63_bits_are_refused) {
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_THAT(message_of<ShapeError>([&] {
+                expand(scalar(1), {huge, huge});
+              }),
+              HasSubstr("1099511627776"));
+  EXPECT_THROW(repeat(scalar(1), {huge, huge}), ShapeError);
+}
+
 TEST(Shape, case_IO_02_an_expanded_number_has_more_elements_than_32_bits_count) {
   const Tensor x = expand(scalar(7), {50000, 50000});
   EXPECT_EQ(x.numel(), 2500000000);
