@@ -55,7 +55,7 @@ void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& t
     count += weights[t];
   }
   const Scratch scratch(static_cast<size_t>(targets.size()) * sizeof(double));
-  double* const losses = scratch.as<double>();
+  auto* const losses = scratch.as<double>();
   visit_compute(x.dtype, [&]<class C>() {
     const RowReader<C> logits(x, p.class_dim, 1);
     const RowWriter<double> lses(lse, 0, 0);

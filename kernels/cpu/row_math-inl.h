@@ -22,6 +22,18 @@ HWY_INLINE F64 load_wide(const float* x) {
   const hn::Rebind<float, F64::D> d;
   return F64(hn::PromoteTo(F64::D(), hn::LoadU(d, x)));
 }
+/// The lanes of x as doubles, added up in as many as there are of those.
+HWY_INLINE F64 widened_sum(F64 x) { return x; }
+HWY_INLINE F64 widened_sum(F32 x) {
+  const F64::D wide;
+#if HWY_TARGET == HWY_SCALAR
+  return F64(hn::PromoteTo(wide, x.raw));
+#else
+  const hn::Rebind<float, F64::D> half;
+  return F64(hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, x.raw)),
+                     hn::PromoteTo(wide, hn::UpperHalf(half, x.raw))));
+#endif
+}
 HWY_INLINE double sum_of_lanes(F64 x) { return hn::GetLane(hn::SumOfLanes(F64::D(), x.raw)); }
 
 /// Sums K quantities over [0, n) in double: vectors(i, term) gives those of the vector at i,
@@ -129,10 +141,32 @@ void row_exp_minus(const C* x, Split<C> c, C scale, C* y, int64_t n) {
       n, [=](auto load, auto store) HWY_ATTR { store(y, factor * exp(minus(load(x), c))); });
 }
 
+/// y = e^(x - c); returns Σ y. The sum is taken from the registers: reading back what has just been
+/// stored costs more than a short row.
+template <class C>
+HWY_INLINE double exp_minus_and_sum(const C* x, Split<C> c, C* y, int64_t n) {
+  using V = Vec<C>;
+  F64 sum(0.0);
+  int64_t i = 0;
+  for (; i + V::lanes <= n; i += V::lanes) {
+    const V e = exp(minus(V::load(x + i), c));
+    e.store(y + i);
+    sum = sum + widened_sum(e);
+  }
+  const int64_t rest = n - i;
+  if (rest > 0) {
+    const V e = exp(minus(V::load_first(x + i, rest), c));
+    e.store_first(y + i, rest);
+    const typename V::D d;
+    sum = sum + widened_sum(V(hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(rest)), e.raw)));
+  }
+  return sum_of_lanes(sum);
+}
+
 template <class C>
 void row_softmax(const C* x, C* y, int64_t n) {
-  row_exp_minus(x, Split<C>(static_cast<double>(row_max(x, n))), C(1), y, n);
-  const Vec<C> sum(row_sum(y, n));
+  const Split<C> max(static_cast<double>(row_max(x, n)));
+  const Vec<C> sum(exp_minus_and_sum(x, max, y, n));
   for_vectors<C>(n, [=](auto load, auto store) HWY_ATTR { store(y, load(y) / sum); });
 }
 
@@ -147,8 +181,7 @@ template <class C>
 double row_logsumexp(const C* x, int64_t n, C* scratch) {
   const auto max = static_cast<double>(row_max(x, n));
   const double shift = std::isinf(max) ? 0 : max;  // e^-∞ is 0, e^∞ is ∞
-  row_exp_minus(x, Split<C>(shift), C(1), scratch, n);
-  return shift + std::log(row_sum(scratch, n));
+  return shift + std::log(exp_minus_and_sum(x, Split<C>(shift), scratch, n));
 }
 
 template <class C>
