@@ -1,12 +1,13 @@
 // How one thread computes its part of a matrix product, for each instruction set.
 //
-//   for columns of C (a block of B fits in L2)      rows of A are packed just before their use,
-//     for k (a sliver of A fits in L1)              so they are in L1 when the tiles read them;
-//       pack that block of B                        B streams from L2, C goes row by row.
-//       for rows of C: pack a sliver of A, and for each panel of B: one tile
+//   for columns of C            so many that their block of B stays in L2
+//     for k                     so many that a few rows of A stay in L1
+//       for rows of C           as many as one tile has
+//         for panels of B       one tile each: C in registers while k runs
 //
-// A second round over k starts from C, so each element stays one chain. Operands that are used
-// once are read in place. C with strides that vectors cannot write is gathered in float first.
+// A second round over k starts from C, so each element stays one chain. A and B are read in place
+// where their lines lie well; else the block of B, and the rows of A of one tile, are packed first.
+// C with strides that vectors cannot write is gathered in T and moved at the end.
 #if defined(ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_
 #undef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_
@@ -58,14 +59,15 @@ class Runner {
   explicit Runner(const P& part) : p_(part) {}
 
   static bool direct(const P& p) { return std::is_same_v<T, Out> && (p.c_n == 1 || p.n == 1); }
-  // A few panels only: a packed A would not be used often enough to pay for the packing. Rows a
-  // multiple of 4 KiB apart would push one another out of L1.
+  // Lines so far apart fall into the same few places of a cache and push one another out.
+  static bool collide(int64_t stride, int64_t bytes) {
+    return stride * static_cast<int64_t>(sizeof(T)) % bytes == 0;
+  }
   static bool a_in_place(const P& p) {
-    return std::is_same_v<T, In> && p.a_k == 1 && p.a_m * sizeof(T) % 4096 != 0;
+    return std::is_same_v<T, In> && p.a_k == 1 && !collide(p.a_m, 4096);
   }
   static bool b_in_place(const P& p) {
-    return std::is_same_v<T, In> && p.b_n == 1 &&
-           (p.b_k * sizeof(T) % 8192 != 0 || p.m <= 4 * kMaxRows);
+    return std::is_same_v<T, In> && p.b_n == 1 && (!collide(p.b_k, 8192) || p.m <= 4 * kMaxRows);
   }
 
   // An estimate in cycles at two vector operations each, to choose between C and Cᵀ.
@@ -159,52 +161,60 @@ class Runner {
 
   void run_round(const P& block, int64_t at, int64_t depth, T* c, const T* start,
                  int64_t start_row) const {
-    const bool use_b = b_in_place(block);
-    const bool use_a = a_in_place(block);
-    const In* b = block.b + at * block.b_k;
-    // Rows of B that lie in memory as such are read along their length, a few at a time.
-    const int64_t band = block.b_n == 1 ? 4 : std::max(depth, int64_t{1});
-    for (int64_t p = 0; p < depth; p += band) {
-      for (int64_t j = 0; j < block.n; j += kPanel) {
-        const int64_t columns = std::min(kPanel, block.n - j);
-        if (use_b && columns % kLanes<T> == 0) continue;
-        rearrange<Margin::spoil>(
-            b + p * block.b_k + j * block.b_n, block.b_k, block.b_n, std::min(band, depth - p),
-            columns, b_packed_ + j * depth + p * panel_row(columns), panel_row(columns));
-      }
-    }
+    pack_b(block, at, depth);
     const int64_t tiles = ceil_div(block.m, kMaxRows);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t i = block.m * tile / tiles;
       const int64_t rows = block.m * (tile + 1) / tiles - i;
-      const In* a = block.a + i * block.a_m + at * block.a_k;
       Tile<T> t{};
       t.k = depth;
-      t.c_row = c_row_;
-      t.start_row = start_row;
+      t.c = c + i * c_row_, t.c_row = c_row_;
+      t.start = start ? start + i * start_row : nullptr, t.start_row = start_row;
+      const In* a = block.a + i * block.a_m + at * block.a_k;
       if constexpr (std::is_same_v<T, In>) t.a = a, t.a_row = block.a_m;
-      if (!use_a) {
+      if (!a_in_place(block)) {
         rearrange<Margin::spoil>(a, block.a_k, block.a_m, depth, rows, a_packed_, rows);
         t.a = a_packed_;
       }
+      run_tiles(block, at, t, rows, tile == 0 && tiles > 4);
+    }
+  }
+
+  // Rows of B that lie in memory as such are read along their length, a few at a time.
+  void pack_b(const P& block, int64_t at, int64_t depth) const {
+    const int64_t band = block.b_n == 1 ? 4 : std::max(depth, int64_t{1});
+    for (int64_t p = 0; p < depth; p += band) {
+      const In* b = block.b + (at + p) * block.b_k;
       for (int64_t j = 0; j < block.n; j += kPanel) {
-        t.cols = std::min(kPanel, block.n - j);
-        t.b = b_packed_ + j * depth;
-        t.b_row = panel_row(t.cols);
-        t.next_b = nullptr;
-        if constexpr (std::is_same_v<T, In>) {
-          if (use_b && t.cols % kLanes<T> == 0) {
-            t.b = b + j, t.b_row = block.b_k;
-            if (tile == 0 && tiles > 4 && j + 2 * kPanel <= block.n) t.next_b = t.b + kPanel;
-          }
-        }
-        t.start = start ? start + i * start_row + j : nullptr;
-        t.c = c + i * c_row_ + j;
-        t.next_c = t.c + kPanel;
-        const int64_t vectors = ceil_div(t.cols, kLanes<T>);
-        (use_a ? tile_function<T, Left::in_place>(rows, vectors)
-               : tile_function<T, Left::packed>(rows, vectors))(t);
+        const int64_t columns = std::min(kPanel, block.n - j), row = panel_row(columns);
+        if (reads_in_place(block, columns)) continue;
+        rearrange<Margin::spoil>(b + j * block.b_n, block.b_k, block.b_n, std::min(band, depth - p),
+                                 columns, b_packed_ + j * depth + p * row, row);
       }
+    }
+  }
+  // A panel that ends within a vector is packed all the same.
+  static bool reads_in_place(const P& block, int64_t columns) {
+    return b_in_place(block) && columns % kLanes<T> == 0;
+  }
+
+  // The tiles of a few rows, which `t` describes at column 0. The first to read B `fetch` it for
+  // the next panel: the processor does not foresee such short lines.
+  void run_tiles(const P& block, int64_t at, Tile<T> t, int64_t rows, bool fetch) const {
+    const Left left = a_in_place(block) ? Left::in_place : Left::packed;
+    const TileFunction<T> whole = tile_function<T>(left, rows, kMaxVectors);
+    for (int64_t j = 0; j < block.n; j += kPanel, t.c += kPanel, t.start += t.start ? kPanel : 0) {
+      t.cols = std::min(kPanel, block.n - j);
+      t.b = b_packed_ + j * t.k;
+      t.b_row = panel_row(t.cols);
+      t.next_b = nullptr;
+      if constexpr (std::is_same_v<T, In>) {
+        if (reads_in_place(block, t.cols)) {
+          t.b = block.b + at * block.b_k + j, t.b_row = block.b_k;
+          if (fetch && j + 2 * kPanel <= block.n) t.next_b = t.b + kPanel;
+        }
+      }
+      (t.cols == kPanel ? whole : tile_function<T>(left, rows, ceil_div(t.cols, kLanes<T>)))(t);
     }
   }
 

@@ -1,6 +1,6 @@
-// Compiles the matrix product once per instruction set and picks one at run time. Three of them
-// (AVX-512, AVX2, the baseline) serve every x86 processor at a third of the code of all.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_RVV)
+// Compiles the matrix product once per instruction set and picks one at run time.
+#include <accrue/kernels/cpu/targets.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <accrue/kernels/cpu/gemm_run-inl.h>
 #include <hwy/foreach_target.h>

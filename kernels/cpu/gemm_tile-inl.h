@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -48,8 +47,7 @@ struct Tile {
   T* c;  // c[i * c_row + j]
   int64_t c_row;
   int64_t cols;     // columns to write: the last vector may be partial
-  const T* next_c;  // what the tile after this one will read, to be fetched meanwhile
-  const T* next_b;
+  const T* next_b;  // B of the tile after this one, to be fetched meanwhile; or null
 };
 
 HWY_INLINE void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }
@@ -77,12 +75,6 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
       }
     }
   }
-  HWY_UNROLL(16)
-  for (int i = 0; i < MR; ++i) {
-    HWY_UNROLL(16)
-    for (int v = 0; v < NV; ++v) hwy::Prefetch(t.next_c + i * t.c_row + v * n);
-  }
-
   // In place every third row has a pointer of its own and lends it to the next two, by addressing
   // with a_row and 2 * a_row; hidden from the compiler, which would keep MR pointers and spill.
   constexpr int kPointers = kLeft == Left::packed ? 1 : (MR + 2) / 3;
@@ -129,14 +121,17 @@ template <class T>
 using TileFunction = void (*)(const Tile<T>&);
 
 // The function for 1..kMaxRows rows and 1..kMaxVectors vectors.
-template <class T, Left kLeft>
-TileFunction<T> tile_function(int64_t rows, int64_t vectors) {
+template <class T>
+TileFunction<T> tile_function(Left left, int64_t rows, int64_t vectors) {
+  static constexpr int kForms = kMaxRows * kMaxVectors;
   static constexpr auto table = []<int... I>(std::integer_sequence<int, I...>) {
-    return std::array<TileFunction<T>, sizeof...(I)>{
-        &compute_tile<T, I / kMaxVectors + 1, I % kMaxVectors + 1, kLeft>...};
+    return std::array<TileFunction<T>, 2 * kForms>{
+        &compute_tile<T, I / kMaxVectors + 1, I % kMaxVectors + 1, Left::packed>...,
+        &compute_tile<T, I / kMaxVectors + 1, I % kMaxVectors + 1, Left::in_place>...};
   }
-  (std::make_integer_sequence<int, kMaxRows * kMaxVectors>{});
-  return table[static_cast<size_t>((rows - 1) * kMaxVectors + vectors - 1)];
+  (std::make_integer_sequence<int, kForms>{});
+  const int64_t form = (rows - 1) * kMaxVectors + vectors - 1;
+  return table[static_cast<size_t>(left == Left::packed ? form : kForms + form)];
 }
 
 }  // namespace accrue::kernels::cpu::HWY_NAMESPACE

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <random>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 
 #include <accrue/kernels/cpu/gemm.h>
 #include <accrue/kernels/cpu/parallel.h>
+#include <accrue/kernels/cpu/targets.h>
 
 namespace {
 
@@ -23,23 +25,22 @@ using accrue::bfloat16;
 using accrue::float16;
 using accrue::kernels::cpu::Gemm;
 using accrue::kernels::cpu::gemm;
+using accrue::kernels::cpu::limit_simd_target;
 using accrue::kernels::cpu::Matrix;
+using accrue::kernels::cpu::simd_target;
 using accrue::kernels::cpu::Start;
 
 template <class T>
 using Chain = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Processors without fused multiply-add round the product first.
+// Whether the instructions in use fuse multiply and add; without, the product is rounded first.
+bool is_fused = true;
+
 template <class T>
 T multiply_add(T a, T b, T sum) {
-#if defined(__x86_64__)
-  static const bool fused = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-  if (!fused) {
-    const volatile T product = a * b;
-    return product + sum;
-  }
-#endif
-  return std::fma(a, b, sum);
+  if (is_fused) return std::fma(a, b, sum);
+  const volatile T product = a * b;
+  return product + sum;
 }
 
 template <class In, class Out>
@@ -131,7 +132,16 @@ constexpr Start kStarts[] = {Start::zero, Start::old, Start::bias};
 
 class GemmTest : public testing::Test {
  protected:
-  void TearDown() override { accrue::set_num_threads(before_); }
+  void SetUp() override { use(""); }
+  void TearDown() override {
+    use("");
+    accrue::set_num_threads(before_);
+  }
+  // From now on at most this instruction set; "": the best that the processor has.
+  static void use(const char* set) {
+    limit_simd_target(set);
+    is_fused = std::string_view(simd_target()) != "baseline";
+  }
   const int before_ = accrue::get_num_threads();
 };
 
@@ -166,6 +176,18 @@ TEST_F(GemmTest, Bfloat16SumsInFloatAndRoundsOnce) {
 TEST_F(GemmTest, Float16SumsInFloatAndRoundsOnce) {
   random_shapes<float16, float16>(150, 5);
   random_shapes<float16, float>(150, 6);
+}
+
+TEST_F(GemmTest, EveryInstructionSetKeepsTheLaw) {
+  const Problem<float, float> p(65, 100, 700, Start::bias);
+  const std::vector<float> best = p.got();
+  for (const char* set : {"avx3", "avx2", "baseline"}) {
+    use(set);
+    random_shapes<float, float>(150, 7);
+    random_shapes<double, double>(100, 8);
+    random_shapes<bfloat16, bfloat16>(50, 9);
+    EXPECT_TRUE(!is_fused || same_bits(p.got(), best)) << set;
+  }
 }
 
 TEST_F(GemmTest, AllTranspositionsAndStartsAtTrainingShapes) {
