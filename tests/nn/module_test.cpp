@@ -11,6 +11,8 @@
 #include <accrue/nn/container.h>
 #include <accrue/nn/embedding.h>
 #include <accrue/nn/linear.h>
+#include <accrue/optim/adam.h>
+#include <accrue/optim/sgd.h>
 
 namespace accrue {
 namespace {
@@ -218,6 +220,28 @@ TEST(Module, ToConvertsInPlaceSoThatEveryHandleSeesIt) {
   counter.to(DType::float64);
   EXPECT_EQ(counter.seen.dtype(), DType::int64);
   EXPECT_THAT(message<DTypeError>([&] { net.to(DType::int64); }), HasSubstr("int64"));
+}
+
+TEST(Module, AnOptimizerMadeBeforeToWorksOnIfItHasNoStateAndElseRefuses) {
+  const auto learn = [](Mlp& net, DType dtype) {
+    net.zero_grad();
+    net(ones({1, 3}, dtype)).backward({.gradient = ones({1, 2}, dtype)});
+  };
+  Mlp net;
+  optim::SGD plain(net.named_parameters(), {.lr = 0.5});
+  optim::AdamW stateful(net.parameters());
+  learn(net, DType::float32);
+  stateful.step();
+  net.to(DType::float64);
+  learn(net, DType::float64);
+  const std::vector<double> before = values(net.fc2->bias);
+  EXPECT_THAT(message<DTypeError>([&] { stateful.step(); }),
+              AllOf(HasSubstr("AdamW: the state of 0 is float32, the parameter float64"),
+                    HasSubstr("make the optimizer after to()")));
+  EXPECT_EQ(values(net.fc2->bias), before);
+  plain.step();  // its gradient is 1
+  EXPECT_THAT(values(net.fc2->bias), ElementsAre(before[0] - 0.5, before[1] - 0.5));
+  EXPECT_EQ(plain.steps("fc1.weight"), 1);
 }
 
 TEST(Module, AFailedConversionChangesNothing) {

@@ -55,6 +55,22 @@ TEST(Adam, case_OP_05_DecayIsDecoupledInAdamWAndPartOfTheGradientInAdam) {
               ElementsAre(DoubleNear(1.9000000014, 1e-10), DoubleNear(1.8395973867972, 1e-13)));
 }
 
+// Two micro-batches make one step: the decay acts once and the step number is 1.
+TEST(Adam, case_B15_AWindowIsOneStep) {
+  Tensor w = leaf({1}), v = leaf({0});
+  AdamW decay({w}, {.lr = 0.1, .weight_decay = 0.1});
+  Adam adam({v}, {.lr = 0.1, .eps = 0});
+  for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+    w.backward({.gradient = zeros({1}, DType::float64)});
+    v.backward({.gradient = ones({1}, DType::float64)});
+  }
+  decay.step({.grad_scale = 0.5});
+  adam.step({.grad_scale = 0.5});
+  EXPECT_DOUBLE_EQ(w.item(), 0.99);
+  EXPECT_DOUBLE_EQ(v.item(), -0.1);
+  EXPECT_EQ(adam.steps("0"), 1);
+}
+
 TEST(Adam, AmsgradDividesByTheLargestSecondMoment) {
   // betas 0: m = g and v = g², so the second step is lr · 1 / max(4, 1)^(1/2).
   EXPECT_THAT(

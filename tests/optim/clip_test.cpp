@@ -51,7 +51,7 @@ TEST(Clip, BelowTheBoundNothingIsTouched) {
 }
 
 // Two micro-batches with gradients [2, 0] and [0, 2]: clipped once, on the window's gradient.
-TEST(Clip, TheWindowsGradientIsClippedOnce) {
+TEST(Clip, case_B14_TheWindowsGradientIsClippedOnce) {
   Tensor w = with_grad({2, 2});  // their sum
   EXPECT_DOUBLE_EQ(clip_grad_norm({w}, 1, {.grad_scale = 0.5}), std::sqrt(2));
   optim::SGD sgd({w}, {.lr = 1});
@@ -107,6 +107,15 @@ TEST(Clip, case_GC_06_TheNormIsThatOfTheUnscaledGradient) {
   optim::SGD sgd({w}, {.lr = 1});
   sgd.step({.grad_scale = 1 / 65536.0});
   EXPECT_THAT(values(w), ElementsAre(DoubleNear(-0.6, 1e-15), DoubleNear(-0.8, 1e-15)));
+}
+
+// Micro-batches with gradients [3, 4] and [-3, -3.5]: their mean is [0, .25], below the bound.
+TEST(Clip, case_GC_07_AMicroBatchAboveTheBoundDoesNotClipTheWindow) {
+  Tensor w = leaf({0, 0});
+  w.backward({.gradient = tensor({3, 4}, DType::float64)});
+  w.backward({.gradient = tensor({-3, -3.5}, DType::float64)});
+  EXPECT_EQ(clip_grad_norm({w}, 1, {.grad_scale = 0.5}), 0.25);
+  EXPECT_THAT(values(w.grad()), ElementsAre(0, 0.5));
 }
 
 TEST(Clip, NeitherHugeNorTinyGradientsOverflowTheNorm) {
