@@ -1,11 +1,16 @@
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include <accrue/kernels/cpu/convert.h>
-#include <accrue/kernels/store.h>
+#include <accrue/kernels/cpu/half_rows.h>
 
 namespace accrue::kernels::cpu {
 namespace {
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
 
 template <class To, class From>
 To convert(From value) {
@@ -16,7 +21,7 @@ To convert(From value) {
     if (value >= From(0x1p63)) return static_cast<To>(std::numeric_limits<int64_t>::max());
     if (value < From(-0x1p63)) return static_cast<To>(std::numeric_limits<int64_t>::min());
     return static_cast<To>(static_cast<int64_t>(value));
-  } else if constexpr (std::is_same_v<To, bfloat16> || std::is_same_v<To, float16>) {
+  } else if constexpr (kIsHalf<To>) {
     return To(static_cast<float>(value));
   } else {
     return static_cast<To>(value);
@@ -47,7 +52,11 @@ void gather(const void* from, const Tile& tile, C* to) {
   const T* row = static_cast<const T*>(from);
   for (int64_t r = 0; r < tile.rows; ++r, row += tile.row_stride, to += tile.cols) {
     if (tile.col_stride == 1) {
-      for (int64_t c = 0; c < tile.cols; ++c) to[c] = static_cast<C>(row[c]);
+      if constexpr (kIsHalf<T> && std::is_same_v<C, float>) {
+        widen(row, tile.cols, to);
+      } else {
+        for (int64_t c = 0; c < tile.cols; ++c) to[c] = static_cast<C>(row[c]);
+      }
     } else if (tile.col_stride == 0) {
       std::fill_n(to, tile.cols, static_cast<C>(*row));
     } else {
@@ -60,6 +69,12 @@ template <class T, class C>
 void scatter(const C* from, const Tile& tile, void* to, Write write) {
   T* row = static_cast<T*>(to);
   for (int64_t r = 0; r < tile.rows; ++r, row += tile.row_stride, from += tile.cols) {
+    if constexpr (kIsHalf<T> && std::is_same_v<C, float>) {
+      if (write == Write::overwrite && tile.col_stride == 1) {
+        round_to(from, tile.cols, row);
+        continue;
+      }
+    }
     if (write == Write::overwrite) {
       for (int64_t c = 0; c < tile.cols; ++c) row[c * tile.col_stride] = convert<T>(from[c]);
     } else {

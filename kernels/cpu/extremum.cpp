@@ -133,16 +133,28 @@ class Search {
       return 1;
     }
     const int64_t cols = std::min({kColumns, kept.size[last] - i % kept.size[last], end - i});
-    Best best[kColumns];
+    C value[kColumns];
+    int64_t index[kColumns];
+    C buffer[kColumns];
     const int64_t row_stride = plan_.reduced.stride[plan_.reduced.rank - 1][0];
     each_run(plan_.reduced, offset, 0, n_, n_, [&](const int64_t* at, int64_t j, int64_t n) {
       for (int64_t r = 0; r < n; ++r) {
+        const C* row = x_.read_row(at[0] + r * row_stride, cols, buffer);
+        if (j + r == 0) {
+          std::copy_n(row, cols, value);
+          std::fill_n(index, cols, 0);
+          continue;
+        }
         for (int64_t c = 0; c < cols; ++c) {
-          best[c].meet(x_.read_one(at[0] + r * row_stride + c), j + r);
+          const bool better = beats<which>(row[c], value[c]);
+          value[c] = better ? row[c] : value[c];
+          index[c] = better ? j + r : index[c];
         }
       }
     });
-    for (int64_t c = 0; c < cols; ++c) put(best[c], offset[kOut] + c * kept.stride[last][kOut]);
+    for (int64_t c = 0; c < cols; ++c) {
+      put(Best{value[c], index[c]}, offset[kOut] + c * kept.stride[last][kOut]);
+    }
     return cols;
   }
 

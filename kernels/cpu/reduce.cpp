@@ -23,8 +23,8 @@ class Summation {
   Summation(const ConstView& x, double scale, const Dest& y)
       : plan_(plan(x, y)),
         x_(x, plan_.reduced, 0),
-        read_row_(gather_of<C>(x.dtype)),
-        x_is_c_(x.dtype == dtype_of<C>()),
+        put_whole_(scatter_of<int64_t>(y.view.dtype)),
+        put_value_(scatter_of<double>(y.view.dtype)),
         scale_(scale),
         y_(y),
         n_(plan_.reduced.count()) {
@@ -79,10 +79,10 @@ class Summation {
         static_cast<char*>(y_.view.data) + offset * static_cast<int64_t>(size_of(y_.view.dtype));
     if (std::is_integral_v<Sum> && scale_ == 1) {
       const auto whole = static_cast<int64_t>(sum);
-      scatter_of<int64_t>(y_.view.dtype)(&whole, {}, to, y_.write);
+      put_whole_(&whole, {}, to, y_.write);
     } else {
       const double value = scale_ * static_cast<double>(sum);
-      scatter_of<double>(y_.view.dtype)(&value, {}, to, y_.write);
+      put_value_(&value, {}, to, y_.write);
     }
   }
 
@@ -134,13 +134,13 @@ class Summation {
         const int64_t first = part_begin(part);
         each_run(reduced, at.offset, first, part_end(part), n_,
                  [&](const int64_t* offset, int64_t j, int64_t n) {
-                   if (x_is_c_) {
+                   if (x_.in_place()) {
                      const auto* rows = static_cast<const C*>(x_.at(offset[0]));
                      return add_rows_to_lanes(rows, row_stride, n, cols, j - first, lanes);
                    }
                    for (int64_t r = 0; r < n; ++r) {
-                     read_row_(x_.at(offset[0] + r * row_stride), {1, cols, 0, 1}, buffer);
-                     add_rows_to_lanes(buffer, cols, 1, cols, j + r - first, lanes);
+                     const C* row = x_.read_row(offset[0] + r * row_stride, cols, buffer);
+                     add_rows_to_lanes(row, cols, 1, cols, j + r - first, lanes);
                    }
                  });
         for (int64_t c = 0; c < cols; ++c) sums[c] += total_of_lanes(lanes + c, cols);
@@ -153,8 +153,8 @@ class Summation {
 
   Reduction plan_;
   Reader<C> x_;
-  Gather<C> read_row_;
-  bool x_is_c_;
+  Scatter<int64_t> put_whole_;
+  Scatter<double> put_value_;
   double scale_;
   const Dest& y_;
   int64_t n_;

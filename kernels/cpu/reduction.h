@@ -48,10 +48,17 @@ class Reader {
         in_place_(x.dtype == dtype_of<C>()),
         gather_(gather_of<C>(x.dtype)) {}
 
+  bool in_place() const { return in_place_; }
   const void* at(int64_t offset) const { return base_ + offset * bytes_; }
   const C* read(int64_t offset, int64_t n, C* buffer) const {
     if (in_place_ && (stride_ == 1 || n == 1)) return static_cast<const C*>(at(offset));
     gather_(at(offset), {1, n, 0, stride_}, buffer);
+    return buffer;
+  }
+  /// n elements side by side, across the run.
+  const C* read_row(int64_t offset, int64_t n, C* buffer) const {
+    if (in_place_) return static_cast<const C*>(at(offset));
+    gather_(at(offset), {1, n, 0, 1}, buffer);
     return buffer;
   }
   C read_one(int64_t offset) const {

@@ -91,7 +91,7 @@ class Engine {
     // A transposed operand is read a cache line at a time in both directions.
     for (int o = 0; o < Nest::kOperands; ++o) {
       if (col_stride_[o] > 1 && row_stride_[o] < col_stride_[o] && rows_ > 1) {
-        tile_cols_ = std::min<int64_t>(tile_cols_, 32);
+        tile_cols_ = std::min<int64_t>(tile_cols_, 16);
       }
     }
     tile_rows_ = std::clamp<int64_t>(most / tile_cols_, 1, rows_);
