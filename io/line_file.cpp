@@ -1,0 +1,65 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <accrue/core/error.h>
+
+#include <accrue/io/line_file.h>
+
+namespace accrue::io {
+
+LineFile::LineFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
+  constexpr int owner_writes = 0644;
+  file_ =
+      ::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, owner_writes);
+  if (file_ < 0) fail("create");
+}
+
+LineFile::~LineFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void LineFile::fail(const char* what) const {
+  const std::string reason = std::strerror(errno);
+  throw FileError("cannot " + std::string(what) + " " + part_ + ": " + reason);
+}
+
+void LineFile::append(std::string_view line) {
+  const std::string text = std::string(line) + '\n';
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(file_, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int reason = errno;
+      if (done > 0 && ::ftruncate(file_, written_) == 0) ::lseek(file_, written_, SEEK_SET);
+      errno = reason;
+      fail("write");
+    }
+    done += static_cast<size_t>(n);
+  }
+  written_ += static_cast<long long>(text.size());
+}
+
+void LineFile::finish() {
+  if (::fsync(file_) != 0 && errno != EINVAL) fail("write");
+  const int closing = std::exchange(file_, -1);
+  if (::close(closing) != 0) fail("write");
+  if (::rename(part_.c_str(), path_.c_str()) != 0) fail("rename");
+  std::string folder = std::filesystem::path(path_).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  ::fsync(directory);
+  ::close(directory);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  check<FileError>(!error, "cannot create the folder ", path, ": ", error.message());
+}
+
+}  // namespace accrue::io
