@@ -1,0 +1,50 @@
+#include "tools/doctor.h"
+
+#include <ostream>
+#include <thread>
+
+#include "tools/dataset.h"
+
+#include <accrue/core/device.h>
+
+#include <accrue/kernels/cpu/parallel.h>
+#include <accrue/kernels/cpu/targets.h>
+
+#include <accrue/version.h>
+
+namespace accrue::tools {
+namespace {
+
+/// The instruction sets that matter to our kernels and that this processor has.
+const char* cpu_features() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512f")) return "x86-64 with SSE2, AVX2, FMA, AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "x86-64 with SSE2, AVX2, FMA";
+  return "x86-64 with SSE2";
+#else
+  return "not x86-64";
+#endif
+}
+
+}  // namespace
+
+void print_doctor(std::ostream& out) {
+  const std::string folder = fashion_mnist_folder();
+  out << "accrue " ACCRUE_VERSION "\n"
+      << "cpu       " << cpu_features() << "; kernels chosen: " << kernels::cpu::simd_target()
+      << "\n"
+      << "threads   " << get_num_threads() << " of " << std::thread::hardware_concurrency()
+      << " (ACCRUE_NUM_THREADS)\n"
+      << "cuda      " << (cuda_is_built() ? "built, " : "not built")
+      << (!cuda_is_built()      ? ""
+          : cuda_is_available() ? "usable"
+                                : "no usable device")
+      << "\n"
+      << "data      Fashion-MNIST "
+      << (fashion_mnist_found(folder)
+              ? "found in " + folder
+              : "not in " + folder + "; install it: apt-get install dataset-fashion-mnist")
+      << "\n";
+}
+
+}  // namespace accrue::tools

@@ -1,0 +1,111 @@
+#include "tools/splits.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <iomanip>
+#include <ostream>
+
+#include "tools/dataset.h"
+#include "tools/models.h"
+#include "tools/progress.h"
+#include "tools/train.h"
+
+#include <accrue/core/factories.h>
+#include <accrue/core/random.h>
+
+#include <accrue/kernels/cpu/parallel.h>
+
+#include <accrue/autograd/ops.h>
+
+#include <accrue/nn/module.h>
+
+namespace accrue::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Adds the gradients of the batch, cut into `count` micro-batches.
+void accumulate(nn::Module& model, const Batch& batch, int64_t count) {
+  const int64_t size = batch.labels.numel() / count;
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor logits = model(narrow(batch.images, 0, i * size, size));
+    cross_entropy(logits, narrow(batch.labels, 0, i * size, size), {.reduction = Reduction::sum})
+        .backward();
+  }
+}
+
+std::vector<float> gradients(const nn::Module& model) {
+  std::vector<float> all;
+  for (const Tensor& p : model.parameters()) {
+    const std::vector<float> g = p.grad().to_vector<float>();
+    all.insert(all.end(), g.begin(), g.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<SplitRow> measure_splits(const SplitOptions& options) {
+  for (int64_t count : options.counts)
+    check<ValueError>(count > 0 && options.batch % count == 0, "--batch: ", options.batch,
+                      " samples cannot be cut into ", count, " equal micro-batches");
+  if (options.threads > 0) set_num_threads(options.threads);
+  const Split data = load_fashion_mnist(fashion_mnist_folder()).train.first(options.batch);
+  const Batch batch = make_batch(data, arange(data.size()));
+  std::vector<SplitRow> rows;
+  std::vector<float> whole;
+  for (int64_t count : options.counts) {
+    manual_seed(options.seed);
+    const auto model = make_model(options.model);
+    const auto optimizer = make_optimizer("adamw", *model, 1e-3);
+    SplitRow row{.count = count, .micro_batch = options.batch / count};
+    accumulate(*model, batch, count);
+    const std::vector<float> mine = gradients(*model);
+    if (whole.empty()) whole = mine;
+    for (size_t i = 0; i < mine.size(); ++i)
+      row.largest_difference =
+          std::max(row.largest_difference, std::abs(double{mine[i]} - double{whole[i]}));
+    row.identical = std::memcmp(mine.data(), whole.data(), mine.size() * sizeof(float)) == 0;
+
+    const auto step = [&] {
+      optimizer->zero_grad();
+      accumulate(*model, batch, count);
+      optimizer->step({.grad_scale = 1.0 / static_cast<double>(options.batch)});
+    };
+    step();
+    reset_peak_memory_stats();
+    const auto start = Clock::now();
+    double seconds = 0;
+    int64_t steps = 0;
+    for (; seconds < options.seconds || steps == 0; ++steps) {
+      step();
+      seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    }
+    row.samples_per_s = static_cast<double>(steps * options.batch) / seconds;
+    row.peak_bytes = memory_stats().total.peak;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void print_splits(const SplitOptions& options, const std::vector<SplitRow>& rows,
+                  std::ostream& out) {
+  out << "One step of " << options.model << " on the same " << options.batch
+      << " images, cut into N micro-batches:\n\n"
+      << "   N   micro-batch   samples/s   peak memory   largest difference of any gradient from N "
+         "= "
+      << rows.front().count << '\n';
+  for (const SplitRow& row : rows) {
+    out << std::setw(4) << row.count << std::setw(14) << row.micro_batch << std::setw(12)
+        << std::fixed << std::setprecision(0) << row.samples_per_s << std::setw(14)
+        << human_bytes(row.peak_bytes) << "   ";
+    if (row.identical)
+      out << "0 (identical bits)";
+    else
+      out << std::scientific << std::setprecision(2) << row.largest_difference;
+    out << '\n';
+  }
+}
+
+}  // namespace accrue::tools
