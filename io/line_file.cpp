@@ -24,12 +24,12 @@ LineFile::~LineFile() {
 }
 
 void LineFile::fail(const char* what) const {
-  const std::string reason = std::strerror(errno);
-  throw FileError("cannot " + std::string(what) + " " + part_ + ": " + reason);
+  detail::fail<FileError>("cannot ", what, " ", part_, ": ", std::strerror(errno));
 }
 
 void LineFile::append(std::string_view line) {
-  const std::string text = std::string(line) + '\n';
+  std::string text(line);
+  text += '\n';
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(file_, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
@@ -49,9 +49,9 @@ void LineFile::finish() {
   const int closing = std::exchange(file_, -1);
   if (::close(closing) != 0) fail("write");
   if (::rename(part_.c_str(), path_.c_str()) != 0) fail("rename");
-  std::string folder = std::filesystem::path(path_).parent_path().string();
-  if (folder.empty()) folder = ".";
-  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  const int directory =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
   ::fsync(directory);
   ::close(directory);

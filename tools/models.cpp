@@ -1,6 +1,9 @@
 #include "tools/models.h"
 
-#include <accrue/nn/nn.h>
+#include <accrue/autograd/ops.h>
+
+#include <accrue/nn/conv.h>
+#include <accrue/nn/linear.h>
 
 namespace accrue::tools {
 namespace {

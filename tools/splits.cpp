@@ -51,8 +51,8 @@ std::vector<SplitRow> measure_splits(const SplitOptions& options) {
     check<ValueError>(count > 0 && options.batch % count == 0, "--batch: ", options.batch,
                       " samples cannot be cut into ", count, " equal micro-batches");
   if (options.threads > 0) set_num_threads(options.threads);
-  const Split data = load_fashion_mnist(fashion_mnist_folder()).train.first(options.batch);
-  const Batch batch = make_batch(data, arange(data.size()));
+  const Batch batch =
+      make_batch(load_fashion_mnist(fashion_mnist_folder()).train, arange(options.batch));
   std::vector<SplitRow> rows;
   std::vector<float> whole;
   for (int64_t count : options.counts) {

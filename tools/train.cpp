@@ -11,6 +11,7 @@
 #include "tools/models.h"
 #include "tools/progress.h"
 
+#include <accrue/core/factories.h>
 #include <accrue/core/random.h>
 
 #include <accrue/kernels/cpu/parallel.h>
