@@ -9,6 +9,9 @@
 #include <accrue/core/random.h>
 #include <accrue/core/tensor.h>
 
+#include <accrue/kernels/cpu/parallel.h>
+#include <accrue/kernels/trace.h>
+
 #include <accrue/autograd/anomaly.h>
 #include <accrue/autograd/grad.h>
 #include <accrue/autograd/grad_mode.h>

@@ -26,8 +26,10 @@ MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads,
 }
 
 Tensor MultiheadAttention::forward(const Tensor& x, const AttentionOptions& options) {
-  const std::vector<Tensor> qkv = chunk(linear(x, in_proj_weight, in_proj_bias), 3, -1);
-  return attend(qkv[0], qkv[1], qkv[2], options);
+  check<ShapeError>(x.dim() == 3, "MultiheadAttention: the input has shape ", x.shape(),
+                    "; it must be [batch, time, features]");
+  const Tensor qkv = linear(x, in_proj_weight, in_proj_bias);
+  return (*out_proj)(packed_attention(qkv, num_heads_, with_dropout(options)));
 }
 
 Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -49,10 +51,14 @@ Tensor MultiheadAttention::attend(const Tensor& q, const Tensor& k, const Tensor
   const auto heads = [&](const Tensor& x) {
     return transpose(reshape(x, {x.size(0), x.size(1), num_heads_, embed_dim_ / num_heads_}), 1, 2);
   };
-  AttentionOptions o = options;
-  o.dropout_p = training() ? dropout_ : 0;
-  const Tensor y = scaled_dot_product_attention(heads(q), heads(k), heads(v), o);
+  const Tensor y =
+      scaled_dot_product_attention(heads(q), heads(k), heads(v), with_dropout(options));
   return (*out_proj)(reshape(transpose(y, 1, 2), {q.size(0), q.size(1), embed_dim_}));
+}
+
+AttentionOptions MultiheadAttention::with_dropout(AttentionOptions options) const {
+  options.dropout_p = training() ? dropout_ : 0;
+  return options;
 }
 
 std::string MultiheadAttention::extra_repr() const {

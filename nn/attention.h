@@ -42,6 +42,7 @@ class MultiheadAttention : public Module {
 
  private:
   Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
+  AttentionOptions with_dropout(AttentionOptions options) const;
 
   int64_t embed_dim_, num_heads_;
   double dropout_;

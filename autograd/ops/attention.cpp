@@ -19,6 +19,14 @@ struct Attention {
   Saved saved_q = {}, saved_k = {}, saved_v = {}, saved_mask = {}, lse = {};
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v) {
+    return attend(q, k, v, q.requires_grad() || k.requires_grad() || v.requires_grad());
+  }
+
+  void backward(const Tensor& dy, GradSink dq, GradSink dk, GradSink dv) {
+    differentiate(dy, into(dq), into(dk), into(dv));
+  }
+
+  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, bool save) {
     check_inputs(q, k, v);
     if (p.scale == 0) p.scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
     stretch_mask(q, k);
@@ -28,16 +36,13 @@ struct Attention {
     const Tensor sums = Tensor::empty(row_shape, DType::float64, q.device());
     kernels::attention(q, k, v, mask.defined() ? ConstView(mask) : ConstView{}, p, into(y),
                        into(sums));
-    if (q.requires_grad() || k.requires_grad() || v.requires_grad()) {
-      saved_q = q, saved_k = k, saved_v = v, saved_mask = mask, lse = sums;
-    }
+    if (save) saved_q = q, saved_k = k, saved_v = v, saved_mask = mask, lse = sums;
     mask = {};
     return y;
   }
 
-  void backward(const Tensor& dy, GradSink dq, GradSink dk, GradSink dv) {
-    kernels::attention_grad(dy, saved_q, saved_k, saved_v, saved_mask, lse, p, into(dq), into(dk),
-                            into(dv));
+  void differentiate(const ConstView& dy, const Dest& dq, const Dest& dk, const Dest& dv) {
+    kernels::attention_grad(dy, saved_q, saved_k, saved_v, saved_mask, lse, p, dq, dk, dv);
   }
 
  private:
@@ -99,16 +104,69 @@ struct Attention {
   }
 };
 
+// The same for q, k and v that lie beside each other in the last dimension of one tensor, heads
+// within each. All are views: nothing is copied or permuted, and the three gradients are written
+// where they belong in dqkv.
+struct PackedAttention {
+  static constexpr const char* name = "packed_attention";
+  int64_t heads;
+  Attention attention;
+
+  Tensor forward(const Tensor& qkv) {
+    ops::check_floating(name, qkv);
+    check<ShapeError>(heads > 0 && qkv.dim() == 3 && qkv.size(2) % (3 * heads) == 0, name,
+                      ": the input has shape ", qkv.shape(), " for ", heads,
+                      " heads; it must be [batch, time, 3 * heads * width]");
+    const auto part = [&](int64_t i) { return qkv.alias(part_of(qkv.layout(), i)); };
+    const Tensor y = attention.attend(part(0), part(1), part(2), qkv.requires_grad());
+    const Layout rows = layout::transpose(y.layout(), 1, 2);
+    return y.alias(*layout::try_reshape(rows, {qkv.size(0), qkv.size(1), qkv.size(2) / 3}));
+  }
+
+  void backward(const Tensor& dy, GradSink dqkv) {
+    if (!dqkv) return;
+    const Dest whole = into(dqkv);
+    const auto part = [&](int64_t i) {
+      const Layout at = part_of({whole.view.shape, whole.view.strides}, i);
+      auto* first = static_cast<char*>(whole.view.data) +
+                    at.offset * static_cast<int64_t>(size_of(whole.view.dtype));
+      return Dest({first, at.shape, at.strides, whole.view.dtype, whole.view.device}, whole.write);
+    };
+    const Layout g = by_heads(dy.layout(), heads);
+    attention.differentiate(dy.alias(g), part(0), part(1), part(2));
+  }
+
+ private:
+  // [batch, time, heads * width] as [batch, heads, time, width].
+  static Layout by_heads(const Layout& x, int64_t heads) {
+    const int64_t width = x.shape[2] / heads;
+    const int64_t step = x.strides[2];
+    return {{x.shape[0], heads, x.shape[1], width},
+            {x.strides[0], width * step, x.strides[1], step},
+            x.offset};
+  }
+  Layout part_of(const Layout& qkv, int64_t i) const {
+    const int64_t width = qkv.shape[2] / 3;
+    return by_heads(layout::narrow(qkv, 2, i * width, width), heads);
+  }
+};
+
+kernels::AttentionParams params_of(const AttentionOptions& o) {
+  return {.scale = o.scale,
+          .is_causal = o.is_causal,
+          .dropout_p = o.dropout_p,
+          .bits = o.dropout_p > 0 ? default_generator().next_call() : Philox{}};
+}
+
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& o) {
-  const kernels::AttentionParams p{
-      .scale = o.scale,
-      .is_causal = o.is_causal,
-      .dropout_p = o.dropout_p,
-      .bits = o.dropout_p > 0 ? default_generator().next_call() : Philox{}};
-  return apply(Attention{o.mask, p}, q, k, v);
+  return apply(Attention{o.mask, params_of(o)}, q, k, v);
+}
+
+Tensor packed_attention(const Tensor& qkv, int64_t heads, const AttentionOptions& o) {
+  return apply(PackedAttention{heads, {o.mask, params_of(o)}}, qkv);
 }
 
 }  // namespace accrue

@@ -27,4 +27,10 @@ struct AttentionOptions {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
 
+/// Self-attention of `heads` heads for qkv [batch, time, 3 · heads · e], where q, k and v lie one
+/// after another in the last dimension, each head within head: the output of one linear layer.
+/// y [batch, time, heads · e]. Nothing is copied; backward writes one gradient, whole.
+/// Throws what scaled_dot_product_attention throws.
+Tensor packed_attention(const Tensor& qkv, int64_t heads, const AttentionOptions& options = {});
+
 }  // namespace accrue

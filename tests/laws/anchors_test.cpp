@@ -1,4 +1,6 @@
 // Small programs with known answers: the hand loop, the anchors and the cases of other systems.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include <accrue/core/factories.h>
@@ -48,7 +50,7 @@ TEST(HandLoop, TwoLossesAsOneSumOrAsTwoPasses) {
 }
 
 TEST(HandLoop, TheLecturesRegressionAndItsTwoTraps) {
-  const Tensor x = tensor({{1}, {2}, {3}}, kDouble);
+  const Tensor x = tensor({1, 2, 3}, {3, 1}, kDouble);
   const Tensor flat = tensor({2, 4, 6}, kDouble);
   const Tensor column = reshape(flat, {3, 1});
   const auto train = [&](double lr) {

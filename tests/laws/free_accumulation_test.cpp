@@ -34,7 +34,9 @@ TEST_P(FreeAccumulation, SecondMicroStepLaunchesExactlyTheFirstOnesKernels) {
     second = trace.names();
     second_bytes = trace.bytes();
     EXPECT_EQ(trace.count("fill"), 0);
-    if (GetParam() != "transformer") EXPECT_EQ(trace.count("add"), 0);  // its residuals are adds
+    if (GetParam() != "transformer") {  // its residuals are adds
+      EXPECT_EQ(trace.count("add"), 0);
+    }
   }
   EXPECT_EQ(first, second);
   // All it moves in addition is the gradient it adds to, read once.
@@ -100,7 +102,7 @@ TEST_P(FreeAccumulation, EachTapeIsGoneBeforeTheNextForward) {  // B47
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, FreeAccumulation, testing::Values("mlp", "cnn", "transformer"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& model) { return model.param; });
 
 TEST(LateDivision, PowerOfTwoWindowsEqualDividedLossesBitForBit) {  // A2
   const Subject summed = make_subject("mlp");

@@ -13,7 +13,7 @@
 
 #include <accrue/autograd/ops.h>
 
-#include <accrue/nn/nn.h>
+#include <accrue/accrue.h>
 
 namespace accrue::laws {
 
@@ -51,7 +51,7 @@ inline Subject make_subject(const std::string& name) {
     constexpr int64_t steps = 7;
     constexpr int64_t width = 16;
     auto layer = std::make_shared<nn::TransformerEncoderLayer>(
-        width, 4, nn::TransformerEncoderLayerOptions{.dim_feedforward = 32, .dropout = 0});
+        width, 4, nn::TransformerOptions{.dim_feedforward = 32, .dropout = 0});
     const Tensor x = randn({kBatch, steps, width});
     const Tensor target = randn({kBatch, steps, width});
     subject.model = layer;

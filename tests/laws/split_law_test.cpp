@@ -44,7 +44,7 @@ TEST_P(SplitLaw, GradientsOfABatchAreThoseOfItsPieces) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SplitLaw, testing::Values("mlp", "cnn", "transformer"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& model) { return model.param; });
 
 }  // namespace
 }  // namespace accrue::laws
