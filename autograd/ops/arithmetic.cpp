@@ -167,7 +167,6 @@ struct DivScalar {
 // An operator of x and a number, whose derivative needs x:
 // y = s / x      dx = -dy · s / x²
 // y = xˢ         dx = dy · s · xˢ⁻¹
-// y = sˣ         dx = dy · sˣ · ln s
 template <Unary F, Binary Grad>
 struct WithScalar {
   static constexpr const char* name = F == Unary::rdiv_scalar ? "div" : "pow";
@@ -181,6 +180,22 @@ struct WithScalar {
   }
   void backward(const Tensor& dy, GradSink dx) {
     if (dx) kernels::binary(Grad, dy, saved_x, into(dx), {s.value()});
+  }
+};
+
+// y = sˣ         dx = dy · y · ln s
+struct PowOfScalar {
+  static constexpr const char* name = "pow";
+  Scalar s;
+  Saved saved_y = {};
+  Tensor forward(const Tensor& x) {
+    Tensor y = result_with(name, x, s.value());
+    kernels::unary(Unary::rpow_scalar, x, into(y), {s.value()});
+    if (x.requires_grad()) saved_y = y;
+    return y;
+  }
+  void backward(const Tensor& dy, GradSink dx) {
+    if (dx) kernels::binary(Binary::rpow_scalar_grad, dy, saved_y, into(dx), {s.value()});
   }
 };
 
@@ -209,8 +224,6 @@ Tensor div(Scalar a, const Tensor& b) {
 Tensor pow(const Tensor& x, Scalar exponent) {
   return apply(WithScalar<Unary::pow_scalar, Binary::pow_scalar_grad>{exponent}, x);
 }
-Tensor pow(Scalar base, const Tensor& x) {
-  return apply(WithScalar<Unary::rpow_scalar, Binary::rpow_scalar_grad>{base}, x);
-}
+Tensor pow(Scalar base, const Tensor& x) { return apply(PowOfScalar{base}, x); }
 
 }  // namespace accrue
