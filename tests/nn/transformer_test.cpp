@@ -130,9 +130,10 @@ TEST(MultiheadAttention, RefusesNonsense) {
   EXPECT_THAT(message<ValueError>([] { MultiheadAttention(4, 2, {.dropout = 2}); }),
               HasSubstr("dropout is 2"));
   MultiheadAttention m(4, 2);
-  EXPECT_THAT(message<ShapeError>([&] {
-                m(zeros({3, 4}));
-              }),
+  const Tensor flat = zeros({3, 4});
+  EXPECT_THAT(message<ShapeError>([&] { m(flat); }),
+              HasSubstr("has shape [3, 4]; it must be [batch, time, features]"));
+  EXPECT_THAT(message<ShapeError>([&] { m(flat, flat, flat); }),
               HasSubstr("they must be [batch, time, features]"));
 }
 
