@@ -73,10 +73,9 @@ AnomalyMode::~AnomalyMode() { enabled = before_; }
 
 void detail::note_site(Node& node) { node.site = std::make_unique<std::string>(call_site()); }
 
-void detail::check_forward(const char* op, const Tensor& y,
-                           std::initializer_list<const Tensor*> inputs) {
-  for (const Tensor* x : inputs)
-    if (first_bad(*x)) return;  // it was there before
+void detail::check_forward(const char* op, const Tensor& y, std::span<const Tensor> inputs) {
+  for (const Tensor& x : inputs)
+    if (first_bad(x)) return;  // it was there before
   if (const auto index = first_bad(y))
     fail<AutogradError>(op, ": the result, shape ", y.shape(), ", has ", y.at(*index), " at ",
                         *index, " though all inputs are finite; called from ", call_site());

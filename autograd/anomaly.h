@@ -4,7 +4,6 @@
 // infinity from finite numbers, forward or backward, AutogradError names the operator, where it was
 // called, the shape and the first bad index. It reads every result, so it is for debugging only.
 #pragma once
-#include <initializer_list>
 #include <span>
 
 #include <accrue/core/tensor.h>
@@ -30,7 +29,7 @@ class AnomalyMode {
 namespace detail {
 /// Remembers with the node where its operator was called.
 void note_site(Node& node);
-void check_forward(const char* op, const Tensor& y, std::initializer_list<const Tensor*> inputs);
+void check_forward(const char* op, const Tensor& y, std::span<const Tensor> inputs);
 /// `dx` are the gradients the node's backward made from dy; null where none was wanted.
 void check_backward(const Node& node, const Tensor& dy, std::span<const Tensor> dx);
 }  // namespace detail

@@ -15,6 +15,7 @@
 // In backward: `into(dx)` for a gradient you write whole, `onto(dx)` for one you touch in part or
 // repeatedly, `dx.add(g)` for one you hold already. Nobody else adds, and you never ask whether to.
 #pragma once
+#include <array>
 #include <concepts>
 #include <optional>
 #include <utility>
@@ -95,7 +96,7 @@ template <class Op, class... In>
 requires Differentiable<Op, In...> Tensor apply(Op op, const In&... in) {
   detail::SavedBytes::start();
   Tensor y = op.forward(in...);
-  if (anomaly_enabled()) detail::check_forward(Op::name, y, {&in...});
+  if (anomaly_enabled()) detail::check_forward(Op::name, y, std::array{in...});
   if (grad_enabled()) {
     Node::Edge edges[] = {edge_to(in)...};
     detail::record<sizeof...(In)>(std::move(op), y, edges);
@@ -107,6 +108,7 @@ template <DifferentiableList Op>
 Tensor apply_list(Op op, std::span<const Tensor> in) {
   detail::SavedBytes::start();
   Tensor y = op.forward(in);
+  if (anomaly_enabled()) detail::check_forward(Op::name, y, in);
   if (grad_enabled()) {
     std::vector<Node::Edge> edges;
     edges.reserve(in.size());

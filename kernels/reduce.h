@@ -8,7 +8,7 @@
 namespace accrue::kernels {
 
 namespace cpu {
-void sum(const ConstView& x, double scale, const Dest& y);
+void sum(const ConstView& x, double divisor, const Dest& y);
 void amax(const ConstView& x, const Dest& y);
 void amin(const ConstView& x, const Dest& y);
 void argmax(const ConstView& x, const Dest& y);
@@ -16,7 +16,7 @@ void argmin(const ConstView& x, const Dest& y);
 void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y, const Dest& dx);
 }  // namespace cpu
 namespace cuda {
-void sum(const ConstView& x, double scale, const Dest& y);
+void sum(const ConstView& x, double divisor, const Dest& y);
 void amax(const ConstView& x, const Dest& y);
 void amin(const ConstView& x, const Dest& y);
 void argmax(const ConstView& x, const Dest& y);
@@ -24,9 +24,9 @@ void argmin(const ConstView& x, const Dest& y);
 void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y, const Dest& dx);
 }  // namespace cuda
 
-/// y = scale * Σ x; the mean is scale = 1/n. Over nothing: 0.
-inline void sum(const ConstView& x, double scale, const Dest& y) {
-  dispatch("sum", y.view.device, ACCRUE_BACKENDS(sum), x, scale, y);
+/// y = Σ x / divisor: 1 for the sum, the number of terms for the mean. Over nothing: 0 / divisor.
+inline void sum(const ConstView& x, double divisor, const Dest& y) {
+  dispatch("sum", y.view.device, ACCRUE_BACKENDS(sum), x, divisor, y);
 }
 /// y = the largest x; NaN if there is one. Throws ShapeError over nothing, as the next three do.
 inline void amax(const ConstView& x, const Dest& y) {

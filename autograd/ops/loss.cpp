@@ -64,7 +64,8 @@ struct PairwiseLoss {
     kernels::binary(F, prediction, target, into(each));
     Tensor loss = Tensor::empty({}, dtype, device);
     const Dims ones = Dims::filled(shape.size(), 1);
-    kernels::sum(each, scale, into(loss.alias(layout::contiguous(ones))));
+    kernels::sum(each, reduction == Reduction::mean && n > 0 ? static_cast<double>(n) : 1,
+                 into(loss.alias(layout::contiguous(ones))));
     return loss;
   }
   void backward(const Tensor& dy, GradSink da, GradSink db) {

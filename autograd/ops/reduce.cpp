@@ -91,13 +91,7 @@ struct Mean {
     ops::check_floating(name, x);
     over.check_not_over_nothing(name, x.shape());
     const Tensor y = empty_kept(over, x, x.dtype());
-    const double n = terms(x.shape());
-    if (x.dtype() == DType::float64) {  // where 49 · (1 / 49) is not 1
-      kernels::sum(x, 1, into(y));
-      kernels::unary(Unary::div_scalar, y, into(y), {n});
-    } else {
-      kernels::sum(x, 1 / n, into(y));
-    }
+    kernels::sum(x, terms(x.shape()), into(y));
     return over.result(y);
   }
   void backward(const Tensor& dy, GradSink dx) {

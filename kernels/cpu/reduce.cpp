@@ -20,12 +20,12 @@ class Summation {
  public:
   using Sum = SumOf<C>;
 
-  Summation(const ConstView& x, double scale, const Dest& y)
+  Summation(const ConstView& x, double divisor, const Dest& y)
       : plan_(plan(x, y)),
         x_(x, plan_.reduced, 0),
         put_whole_(scatter_of<int64_t>(y.view.dtype)),
         put_value_(scatter_of<double>(y.view.dtype)),
-        scale_(scale),
+        divisor_(divisor),
         y_(y),
         n_(plan_.reduced.count()) {
     const int64_t unit = 4096;
@@ -77,11 +77,11 @@ class Summation {
   void put(int64_t offset, Sum sum) const {
     void* const to =
         static_cast<char*>(y_.view.data) + offset * static_cast<int64_t>(size_of(y_.view.dtype));
-    if (std::is_integral_v<Sum> && scale_ == 1) {
+    if (std::is_integral_v<Sum> && divisor_ == 1) {
       const auto whole = static_cast<int64_t>(sum);
       put_whole_(&whole, {}, to, y_.write);
     } else {
-      const double value = scale_ * static_cast<double>(sum);
+      const double value = static_cast<double>(sum) / divisor_;
       put_value_(&value, {}, to, y_.write);
     }
   }
@@ -155,7 +155,7 @@ class Summation {
   Reader<C> x_;
   Scatter<int64_t> put_whole_;
   Scatter<double> put_value_;
-  double scale_;
+  double divisor_;
   const Dest& y_;
   int64_t n_;
   int64_t part_length_ = 1, parts_ = 0;
@@ -174,10 +174,10 @@ Reduction plan_reduction(const char* op, const ConstView* const* inputs, int cou
   return plan;
 }
 
-void sum(const ConstView& x, double scale, const Dest& y) {
-  if (x.dtype == float64) return Summation<double>(x, scale, y).run();
-  if (is_floating(x.dtype)) return Summation<float>(x, scale, y).run();
-  Summation<int64_t>(x, scale, y).run();
+void sum(const ConstView& x, double divisor, const Dest& y) {
+  if (x.dtype == float64) return Summation<double>(x, divisor, y).run();
+  if (is_floating(x.dtype)) return Summation<float>(x, divisor, y).run();
+  Summation<int64_t>(x, divisor, y).run();
 }
 
 }  // namespace accrue::kernels::cpu
