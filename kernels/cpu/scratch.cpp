@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <vector>
+
+#include <accrue/core/workspace.h>
 
 #include <accrue/kernels/cpu/scratch.h>
 
 namespace accrue::kernels::cpu {
 namespace {
 
-constexpr size_t kAlign = 4096;
-constexpr size_t kSmallestBlock = size_t{1} << 20;
+constexpr size_t kAlign = 64;
+constexpr size_t kSmallestBlock = size_t{1} << 16;
 
 // A stack of bytes in one block. What does not fit behind the lent part comes from a further block;
 // when all is returned, one block of the largest total need replaces them.
@@ -22,7 +23,7 @@ class Stack {
       if (top_ == 0) blocks_.clear();
       add_block(std::max({bytes, peak_, kSmallestBlock}));
     }
-    void* data = blocks_.back().data.get() + used_;
+    void* data = blocks_.back().memory->as<std::byte>() + used_;
     used_ += bytes;
     top_ += bytes;
     peak_ = std::max(peak_, top_);
@@ -40,19 +41,16 @@ class Stack {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{kAlign}); }
-  };
   struct Block {
-    std::unique_ptr<std::byte, Free> data;
+    std::unique_ptr<Workspace> memory;
     size_t bytes;
     size_t used_below;  // bytes lent of this block when the next one was added
   };
 
   void add_block(size_t bytes) {
+    auto memory = std::make_unique<Workspace>(bytes);
     if (!blocks_.empty()) blocks_.back().used_below = used_;
-    auto* data = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kAlign}));
-    blocks_.push_back({std::unique_ptr<std::byte, Free>(data), bytes, 0});
+    blocks_.push_back({std::move(memory), bytes, 0});
     used_ = 0;
   }
 

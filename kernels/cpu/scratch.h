@@ -1,5 +1,5 @@
-// Workspace of one kernel call on one thread: aligned memory that is kept from call to call, so
-// that taking it does not reach the system.
+// Scratch: a Workspace that a thread keeps from call to call, so that a kernel takes and returns
+// pieces of it at no cost. It is counted under MemoryKind::workspace, at its largest.
 #pragma once
 #include <cstddef>
 
