@@ -3,6 +3,8 @@
 // While an AnomalyMode lives, every operator of this thread is checked: if it makes a NaN or an
 // infinity from finite numbers, forward or backward, AutogradError names the operator, where it was
 // called, the shape and the first bad index. It reads every result, so it is for debugging only.
+// A program linked with -rdynamic shows the callers' names; without, `addr2line -Cfpe PROGRAM
+// OFFSET` turns "program+OFFSET" into a line.
 #pragma once
 #include <span>
 

@@ -105,8 +105,12 @@ struct BadOp {
   }
 };
 
-// Named so that the message can be checked for the place of the call.
+}  // namespace
+
+// Exported, so that the message can be checked for the place of the call.
 __attribute__((noinline)) Tensor call_bad_op(const Tensor& x) { return apply(BadOp{}, x) + 0.0; }
+
+namespace {
 
 TEST(Anomaly, case_AG_11_BackwardNamesTheOperatorAndAddsNothing) {
   Tensor x = tensor({1, 2}, DType::float64).set_requires_grad();
