@@ -24,7 +24,7 @@ class Engine {
     for (int i = 0; i < count; ++i) bind(i, const_cast<void*>(inputs[i]->data), inputs[i]->dtype);
     bind(kOut, y.view.data, y.view.dtype);
     for (int i = 0; i < count; ++i) gather_[i] = gather_of<C>(inputs[i]->dtype);
-    if (!is_c_[kOut]) gather_[kOut] = gather_of<C>(y.view.dtype);
+    gather_[kOut] = gather_of<C>(y.view.dtype);
     scatter_ = scatter_of<C>(y.view.dtype);
   }
 
