@@ -164,31 +164,35 @@ class WeightGradient {
 };
 
 // Sixteen sums side by side, then as a tree; blocks of them in double. No lane depends on another
-// image, so an image gives the same number in any batch.
+// image, so an image gives the same number in any batch; and the order is that of the pixels, not
+// that of the memory.
 template <class T, class In>
 T sum_image(const In* from, int64_t height, int64_t width, int64_t stride_y, int64_t stride_x) {
   constexpr int64_t lanes = 16, most = 128 * lanes;
-  if (stride_y == width * stride_x) width *= height, height = 1;
+  const int64_t pixels = height * width;
+  const bool one_run = height <= 1 || stride_y == width * stride_x;
+  int64_t y = 0, x = 0;  // of the next pixel, if rows lie apart
   double total = 0;
-  for (int64_t y = 0; y < height; ++y) {
-    const In* row = from + y * stride_y;
-    for (int64_t first = 0; first < width; first += most) {
-      const int64_t n = std::min(most, width - first);
-      T lane[lanes] = {};
-      int64_t x = 0;
-      for (; x + lanes <= n; x += lanes) {
-        for (int64_t i = 0; i < lanes; ++i) {
-          lane[i] += static_cast<T>(row[(first + x + i) * stride_x]);
-        }
+  for (int64_t first = 0; first < pixels; first += most) {
+    const int64_t n = std::min(most, pixels - first);
+    T lane[lanes] = {};
+    if (one_run) {
+      const In* run = from + first * stride_x;
+      int64_t k = 0;
+      for (; k + lanes <= n; k += lanes) {
+        for (int64_t i = 0; i < lanes; ++i) lane[i] += static_cast<T>(run[(k + i) * stride_x]);
       }
-      for (int64_t i = 0; x + i < n; ++i) {
-        lane[i] += static_cast<T>(row[(first + x + i) * stride_x]);
+      for (int64_t i = 0; k + i < n; ++i) lane[i] += static_cast<T>(run[(k + i) * stride_x]);
+    } else {
+      for (int64_t k = 0; k < n; ++k) {
+        lane[k % lanes] += static_cast<T>(from[y * stride_y + x * stride_x]);
+        if (++x == width) x = 0, ++y;
       }
-      for (int64_t half = lanes / 2; half > 0; half /= 2) {
-        for (int64_t i = 0; i < half; ++i) lane[i] += lane[i + half];
-      }
-      total += static_cast<double>(lane[0]);
     }
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+      for (int64_t i = 0; i < half; ++i) lane[i] += lane[i + half];
+    }
+    total += static_cast<double>(lane[0]);
   }
   return static_cast<T>(total);
 }
