@@ -48,9 +48,18 @@ void check_same_dtype(const char* op, const Tensor& x, const Tensor& src) {
                     src.dtype(), "; the dtypes must be equal");
 }
 
-Tensor copy_of(const Tensor& x) {
+// x with src added at the index; 16-bit numbers are summed in float32 and rounded once.
+Tensor with_added(const Tensor& x, int dim, const ConstView& index, const Tensor& src) {
   Tensor y = ops::result_of(x);
-  kernels::copy(x, into(y));
+  if (!is_16bit_float(x.dtype())) {
+    kernels::copy(x, into(y));
+    kernels::scatter_add(src, dim, index, kernels::kSkipNone, adding_to(y));
+    return y;
+  }
+  const Tensor sum = Tensor::empty(x.shape(), DType::float32, x.device());
+  kernels::copy(x, into(sum));
+  kernels::scatter_add(src, dim, index, kernels::kSkipNone, adding_to(sum));
+  kernels::copy(sum, into(y));
   return y;
 }
 
@@ -146,8 +155,7 @@ struct IndexAdd {
     check<ShapeError>(src.shape() == shape, name, ": what is added has shape ", src.shape(),
                       "; for this index it must be ", shape);
     kernels::check_index(name, at, x.shape()[d]);
-    Tensor y = copy_of(x);
-    kernels::scatter_add(src, d, spread(at, shape, d), kernels::kSkipNone, adding_to(y));
+    Tensor y = with_added(x, d, spread(at, shape, d), src);
     if (src.requires_grad()) index = at;
     return y;
   }
@@ -173,8 +181,7 @@ struct ScatterAdd {
     check_inside(name, at, "the tensor", x, d);
     check_inside(name, at, "what is added", src, -1);
     kernels::check_index(name, at, x.shape()[d]);
-    Tensor y = copy_of(x);
-    kernels::scatter_add(src, d, at, kernels::kSkipNone, adding_to(y));
+    Tensor y = with_added(x, d, at, src);
     if (src.requires_grad()) index = at;
     return y;
   }
