@@ -30,6 +30,7 @@ struct Attention {
     check_inputs(q, k, v);
     if (p.scale == 0) p.scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
     stretch_mask(q, k);
+    if (p.dropout_p > 0) p.bits = default_generator().next_call();
     Tensor y = empty_result(q, v.size(-1));
     Dims row_shape = q.shape();
     row_shape.erase(q.dim() - 1);
@@ -119,8 +120,8 @@ struct PackedAttention {
                       " heads; it must be [batch, time, 3 * heads * width]");
     const auto part = [&](int64_t i) { return qkv.alias(part_of(qkv.layout(), i)); };
     const Tensor y = attention.attend(part(0), part(1), part(2), qkv.requires_grad());
-    const Layout rows = layout::transpose(y.layout(), 1, 2);
-    return y.alias(*layout::try_reshape(rows, {qkv.size(0), qkv.size(1), qkv.size(2) / 3}));
+    const Tensor rows = y.alias(layout::transpose(y.layout(), 1, 2));
+    return ops::reshaped(rows, {qkv.size(0), qkv.size(1), qkv.size(2) / 3});
   }
 
   void backward(const Tensor& dy, GradSink dqkv) {
@@ -152,10 +153,7 @@ struct PackedAttention {
 };
 
 kernels::AttentionParams params_of(const AttentionOptions& o) {
-  return {.scale = o.scale,
-          .is_causal = o.is_causal,
-          .dropout_p = o.dropout_p,
-          .bits = o.dropout_p > 0 ? default_generator().next_call() : Philox{}};
+  return {.scale = o.scale, .is_causal = o.is_causal, .dropout_p = o.dropout_p};
 }
 
 }  // namespace
