@@ -21,6 +21,8 @@
 #include <accrue/autograd/ops.h>
 #include <accrue/autograd/tape.h>
 
+#include <accrue/io/idx.h>
+#include <accrue/io/line_file.h>
 #include <accrue/nn/activation.h>
 #include <accrue/nn/attention.h>
 #include <accrue/nn/container.h>
