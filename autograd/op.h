@@ -85,8 +85,9 @@ void record(Op&& op, Tensor& y, std::span<Node::Edge> edges) {
   if (std::none_of(edges.begin(), edges.end(), [](const auto& edge) { return bool(edge); })) return;
   const int64_t saved_bytes = SavedBytes::total();
   if (y.impl().use_count() > 1) y = y.alias(y.layout());  // the operator returned its input
-  attach(y, make_ref<OpNode<Op, Inputs>>(
-                std::move(op), TensorSpec{y.shape(), y.dtype(), y.device()}, edges, saved_bytes));
+  attach(y, make_ref<OpNode<Op, Inputs>>(std::forward<Op>(op),
+                                         TensorSpec{y.shape(), y.dtype(), y.device()}, edges,
+                                         saved_bytes));
   if (anomaly_enabled()) note_site(*node_of(y));
 }
 }  // namespace detail
