@@ -8,7 +8,8 @@ namespace accrue::io {
 
 class LineFile {
  public:
-  /// Creates `path`.part, replacing one left by an earlier run. Throws FileError.
+  /// Creates `path`.part, replacing one left by an earlier run. Throws FileError, also while
+  /// another LineFile of this name lives, here or in another process.
   explicit LineFile(std::string path);
   /// Without finish(), the lines so far stay in `path`.part.
   ~LineFile();
@@ -25,6 +26,7 @@ class LineFile {
   const std::string& provisional_path() const { return part_; }
 
  private:
+  void claim() const;
   [[noreturn]] void fail(const char* what) const;
 
   std::string path_;

@@ -30,6 +30,7 @@ Split load_split(const std::string& folder, const char* images_file, const char*
   const Tensor labels = io::read_idx(labels_path);
   check<FileError>(images.dim() == 3 && images.size(1) == kSide && images.size(2) == kSide,
                    "data: ", images_path, " holds ", images.shape(), "; images are [N, 28, 28]");
+  check<FileError>(images.size(0) > 0, "data: ", images_path, " holds no images; install it again");
   check<FileError>(labels.shape() == Dims{images.size(0)}, "data: ", labels_path, " holds ",
                    labels.shape(), " labels for ", images.size(0),
                    " images; there must be one each");

@@ -3,13 +3,17 @@
 
 namespace accrue::tools {
 
-/// While it lives, SIGINT and SIGTERM set a flag; a second one kills as usual.
+/// While it lives, SIGINT and SIGTERM set a flag, unless they are ignored; a second one kills.
 class InterruptGuard {
  public:
   InterruptGuard();
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  using Handler = void (*)(int);
+  Handler before_int_, before_term_;
 };
 
 bool interrupted();

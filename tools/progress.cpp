@@ -14,7 +14,7 @@ constexpr int64_t kLines = 10;
 std::string text_of(const Progress& p) {
   std::ostringstream out;
   out << "epoch " << p.epoch << "/" << p.epochs << " " << std::setw(3) << 100 * p.done / p.total
-      << "%  loss " << std::fixed << std::setprecision(4) << p.loss << "  accuracy "
+      << "%  loss " << std::fixed << std::setprecision(4) << p.loss << "  acc "
       << std::setprecision(1) << 100 * p.accuracy << "%  " << std::setprecision(0)
       << p.samples_per_s << " samples/s  peak " << human_bytes(p.peak_bytes);
   if (p.samples_per_s > 0) {
@@ -25,6 +25,10 @@ std::string text_of(const Progress& p) {
 }
 
 }  // namespace
+
+ProgressLine::~ProgressLine() {
+  if (open_) out_ << std::endl;
+}
 
 void ProgressLine::show(const Progress& p) {
   if (p.total == 0) return;

@@ -20,6 +20,10 @@ struct Progress {
 class ProgressLine {
  public:
   ProgressLine(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  /// Ends a line that stands open, so that what follows starts its own.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
   /// Called often; prints when there is something new to see.
   void show(const Progress& p);
   /// Prints a line of its own, and starts the next epoch's progress after it.

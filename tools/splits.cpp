@@ -44,15 +44,26 @@ std::vector<float> gradients(const nn::Module& model) {
   return all;
 }
 
+void check_options(const SplitOptions& options) {
+  check<ValueError>(options.batch > 0, "--batch: ", options.batch, "; it must be 1 or more");
+  check<ValueError>(std::isfinite(options.seconds) && options.seconds >= 0,
+                    "--seconds: ", options.seconds, "; it must be a finite number, 0 or more");
+  check<ValueError>(!options.counts.empty(), "--counts: none is given; give 1 or more numbers");
+  for (int64_t count : options.counts)
+    check<ValueError>(count > 0 && options.batch % count == 0, "--counts: ", count,
+                      " does not cut ", options.batch,
+                      " samples into equal micro-batches; it must divide --batch");
+}
+
 }  // namespace
 
 std::vector<SplitRow> measure_splits(const SplitOptions& options) {
-  for (int64_t count : options.counts)
-    check<ValueError>(count > 0 && options.batch % count == 0, "--batch: ", options.batch,
-                      " samples cannot be cut into ", count, " equal micro-batches");
-  if (options.threads > 0) set_num_threads(options.threads);
-  const Batch batch =
-      make_batch(load_fashion_mnist(fashion_mnist_folder()).train, arange(options.batch));
+  check_options(options);
+  use_threads(options.threads);
+  const Split images = load_fashion_mnist(fashion_mnist_folder()).train;
+  check<ValueError>(options.batch <= images.size(), "--batch: ", options.batch,
+                    " samples; there are ", images.size());
+  const Batch batch = make_batch(images, arange(options.batch));
   std::vector<SplitRow> rows;
   std::vector<float> whole;
   for (int64_t count : options.counts) {

@@ -38,9 +38,10 @@ struct Tally {
   int64_t correct = 0;
   int64_t items = 0;
 
-  void add(const Tensor& logits, const Tensor& labels, double loss_sum) {
+  // Row by row, in float64: however the rows are cut into batches, the sum has the same bits.
+  void add(const Tensor& logits, const Tensor& labels, const Tensor& losses) {
     const NoGrad no_grad;
-    loss += loss_sum;
+    for (const double row : losses.to_vector<double>()) loss += row;
     correct += static_cast<int64_t>(sum(argmax(logits, 1) == labels).item());
     items += labels.numel();
   }
@@ -50,28 +51,13 @@ struct Tally {
   }
 };
 
-Tally evaluate(nn::Module& model, const Split& split) {
-  constexpr int64_t batch = 250;
-  const NoGrad no_grad;
-  model.eval();
-  Tally tally;
-  for (int64_t i = 0; i < split.size(); i += batch) {
-    const double end = static_cast<double>(std::min(i + batch, split.size()));
-    const auto [images, labels] = make_batch(split, arange(static_cast<double>(i), end));
-    const Tensor logits = model(images);
-    tally.add(logits, labels, cross_entropy(logits, labels, {.reduction = Reduction::sum}).item());
-  }
-  model.train();
-  return tally;
-}
-
 class Run {
  public:
   Run(const TrainOptions& options, std::ostream& out, bool terminal)
       : options_(options), line_(out, terminal) {
     check_options();
     Device::parse(options.device);
-    if (options.threads > 0) set_num_threads(options.threads);
+    use_threads(options.threads);
     manual_seed(options.seed);
     const Dataset data = load_fashion_mnist(fashion_mnist_folder());
     train_ = options.limit > 0 ? data.train.first(options.limit) : data.train;
@@ -91,7 +77,7 @@ class Run {
     RunResult result;
     for (int64_t epoch = 1; epoch <= options_.epochs; ++epoch) {
       const Tally trained = run_epoch(epoch);
-      const Tally tested = evaluate(*model_, test_);
+      const Tally tested = evaluate(epoch);
       report(epoch, trained, tested);
       result.test_accuracy = tested.accuracy();
     }
@@ -113,9 +99,12 @@ class Run {
     positive("--micro-batch", options_.micro_batch);
     positive("--accumulate", options_.accumulate);
     positive("--epochs", options_.epochs);
+    constexpr int64_t most = 1'000'000'000;  // their images are counted in 64 bits
+    check<ValueError>(options_.epochs <= most, "--epochs: ", options_.epochs,
+                      "; it must be at most ", most);
     check<ValueError>(options_.limit >= 0, "--limit: ", options_.limit, "; it must be 0 or more");
-    check<ValueError>(options_.threads >= 0, "--threads: ", options_.threads,
-                      "; it must be 1 or more, or 0 for one for each core");
+    check<ValueError>(std::isfinite(options_.lr) && options_.lr >= 0, "--lr: ", options_.lr,
+                      "; it must be a finite number, 0 or more");
   }
 
   // One pass over the training images in a new order, window by window.
@@ -152,12 +141,36 @@ class Run {
 
   void micro_step(const Batch& batch, Tally& tally) {
     const Tensor logits = (*model_)(batch.images);
-    const Tensor loss = cross_entropy(logits, batch.labels, {.reduction = Reduction::sum});
-    loss.backward();
-    const double value = loss.item();
-    check<ValueError>(std::isfinite(value), "train: the loss is ", value, " after ", steps_,
-                      " optimizer steps; lower --lr");
-    tally.add(logits, batch.labels, value);
+    const Tensor losses = losses_of(logits, batch.labels);
+    sum(losses).backward();
+    tally.add(logits, batch.labels, losses);
+    check_finite(tally);
+  }
+
+  Tally evaluate(int64_t epoch) {
+    constexpr int64_t batch = 250;
+    const NoGrad no_grad;
+    model_->eval();
+    Tally tally;
+    for (int64_t i = 0; i < test_.size(); i += batch) {
+      if (interrupted()) stop(epoch, train_.size());
+      const double end = static_cast<double>(std::min(i + batch, test_.size()));
+      const auto [images, labels] = make_batch(test_, arange(static_cast<double>(i), end));
+      const Tensor logits = (*model_)(images);
+      tally.add(logits, labels, losses_of(logits, labels));
+    }
+    check_finite(tally);
+    model_->train();
+    return tally;
+  }
+
+  static Tensor losses_of(const Tensor& logits, const Tensor& labels) {
+    return cross_entropy(logits, labels, {.reduction = Reduction::none});
+  }
+
+  void check_finite(const Tally& tally) const {
+    check<ValueError>(std::isfinite(tally.loss), "train: the loss is ", tally.loss, " after ",
+                      steps_, " optimizer steps; lower --lr");
   }
 
   void report(int64_t epoch, const Tally& trained, const Tally& tested) {
@@ -195,6 +208,13 @@ class Run {
 };
 
 }  // namespace
+
+void use_threads(int threads) {
+  constexpr int most = 1024;
+  check<ValueError>(threads >= 0 && threads <= most, "--threads: ", threads, "; it must be 1 to ",
+                    most, ", or 0 for one for each core");
+  if (threads > 0) set_num_threads(threads);
+}
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, nn::Module& model,
                                                  double lr) {

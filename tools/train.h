@@ -36,6 +36,9 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+/// That many threads from now on; 0 leaves it at one for each core. Throws ValueError.
+void use_threads(int threads);
+
 /// "sgd" (momentum 0.9), "adam" or "adamw". Throws ValueError for other names and a bad lr.
 std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, nn::Module& model,
                                                  double lr);
