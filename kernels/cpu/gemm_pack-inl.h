@@ -8,9 +8,12 @@
 #endif
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <hwy/highway.h>
+
+#include <accrue/core/half.h>
 
 #include <accrue/kernels/cpu/gemm_tile-inl.h>
 
@@ -157,6 +160,49 @@ void transpose(const T* from, int64_t from_row, int64_t rows, int64_t columns, T
 }
 #endif
 
+// Where the processor converts; Highway's own conversion of float16 knows no infinity.
+template <class From>
+inline constexpr bool kWidens = (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 ||
+                                 HWY_TARGET == HWY_NEON) &&
+                                (std::is_same_v<From, bfloat16> || std::is_same_v<From, float16>);
+
+// to[r * to_row + j] = from[r * from_row + j], 16-bit numbers to float.
+template <Margin kMargin, class From>
+void widen_rows(const From* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
+                int64_t to_row) {
+  using Half = std::conditional_t<std::is_same_v<From, float16>, hwy::float16_t, hwy::bfloat16_t>;
+  constexpr Lanes<float> d;
+  constexpr hn::Rebind<Half, Lanes<float>> dh;
+  constexpr int64_t n = kLanes<float>;
+  for (int64_t r = 0; r < rows; ++r, from += from_row, to += to_row) {
+    const Half* row = reinterpret_cast<const Half*>(from);
+    int64_t j = 0;
+    for (; j + n <= columns; j += n)
+      hn::StoreU(hn::PromoteTo(d, hn::LoadU(dh, row + j)), d, to + j);
+    if (j == columns) continue;
+    Half rest[n] = {};
+    std::memcpy(rest, row + j, static_cast<size_t>(columns - j) * sizeof(Half));
+    store_columns<kMargin>(hn::PromoteTo(d, hn::LoadU(dh, rest)), d, to + j, columns - j);
+  }
+}
+
+// to[r * to_row + j] = from[j * from_row + r], 16-bit numbers to float.
+template <Margin kMargin, class From>
+void widen_transposed(const From* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
+                      int64_t to_row) {
+  constexpr int64_t n = kLanes<float>;
+  constexpr int64_t most = 64;  // a strip of n x 64 floats stays in L1
+  float strip[n * most];
+  for (int64_t j = (columns - 1) / n * n; j >= 0; j -= n) {
+    const int64_t width = std::min(n, columns - j);
+    for (int64_t r = 0; r < rows; r += most) {
+      const int64_t length = std::min(most, rows - r);
+      widen_rows<Margin::keep>(from + j * from_row + r, from_row, width, length, strip, most);
+      transpose<kMargin>(strip, most, length, width, to + r * to_row + j, to_row);
+    }
+  }
+}
+
 // to[r * to_row + j] = from[r * from_row + j * from_column], converted; `to` has unit columns.
 // With Margin::spoil up to one vector behind each row of `to` may be overwritten, and rows are
 // written in order, so packed rows may be narrower than a vector.
@@ -167,6 +213,11 @@ void rearrange(const From* from, int64_t from_row, int64_t from_column, int64_t 
   if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<From>) {
     if (from_column == 1) return copy_rows<kMargin>(from, from_row, rows, columns, to, to_row);
     if (from_row == 1) return transpose<kMargin>(from, from_column, rows, columns, to, to_row);
+  }
+  if constexpr (kWidens<From> && std::is_same_v<To, float>) {
+    if (from_column == 1) return widen_rows<kMargin>(from, from_row, rows, columns, to, to_row);
+    if (from_row == 1)
+      return widen_transposed<kMargin>(from, from_column, rows, columns, to, to_row);
   }
   for (int64_t r = 0; r < rows; ++r) {
     if (from_column == 0) {

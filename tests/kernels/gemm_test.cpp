@@ -178,6 +178,34 @@ TEST_F(GemmTest, Float16SumsInFloatAndRoundsOnce) {
   random_shapes<float16, float>(150, 6);
 }
 
+// One times each of the 65536 numbers, on either side of the product.
+template <class In>
+void all_numbers() {
+  std::vector<In> numbers(65536);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i].bits = static_cast<uint16_t>(i);
+  const In one(1.0F);
+  for (const bool left : {true, false}) {
+    Gemm<In, float> g{.m = left ? 65536 : 1, .n = left ? 1 : 65536, .k = 1};
+    std::vector<float> got(65536);
+    g.a = {left ? numbers.data() : &one, 1, 1};
+    g.b = {left ? &one : numbers.data(), 1, 1};
+    g.c = {got.data(), left ? 1 : 65536, 1};
+    gemm(g);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float value = numbers[i];
+      ASSERT_TRUE(got[i] == value || (std::isnan(got[i]) && std::isnan(value))) << i;
+    }
+  }
+}
+
+TEST_F(GemmTest, Every16BitNumberIsReadExactly) {
+  for (const char* set : {"avx3", "avx2", "baseline"}) {
+    use(set);
+    all_numbers<bfloat16>();
+    all_numbers<float16>();
+  }
+}
+
 TEST_F(GemmTest, EveryInstructionSetKeepsTheLaw) {
   const Problem<float, float> p(65, 100, 700, Start::bias);
   const std::vector<float> best = p.got();
@@ -186,6 +214,7 @@ TEST_F(GemmTest, EveryInstructionSetKeepsTheLaw) {
     random_shapes<float, float>(150, 7);
     random_shapes<double, double>(100, 8);
     random_shapes<bfloat16, bfloat16>(50, 9);
+    random_shapes<float16, float>(50, 10);
     EXPECT_TRUE(!is_fused || same_bits(p.got(), best)) << set;
   }
 }
