@@ -184,10 +184,13 @@ double row_logsumexp(const C* x, int64_t n, C* scratch) {
   return shift + std::log(exp_minus_and_sum(x, Split<C>(shift), scratch, n));
 }
 
+/// The maximum is taken away before the logarithm, which would be lost beside a large one.
 template <class C>
 void row_log_softmax(const C* x, C* y, int64_t n) {
-  const Split<C> c(row_logsumexp(x, n, y));
-  for_vectors<C>(n, [=](auto load, auto store) HWY_ATTR { store(y, minus(load(x), c)); });
+  const auto max = static_cast<double>(row_max(x, n));
+  const double shift = std::isinf(max) ? 0 : max;
+  const Vec<C> high(shift), low(std::log(exp_minus_and_sum(x, Split<C>(shift), y, n)));
+  for_vectors<C>(n, [=](auto load, auto store) HWY_ATTR { store(y, (load(x) - high) - low); });
 }
 
 template <class C>

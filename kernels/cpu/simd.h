@@ -180,7 +180,7 @@ HWY_INLINE F32 tanh(F32 x) {
   const F32 x2 = x * x;
   const F32 p = polynomial(x2, 0.00229274481618, -0.00834394551584, 0.021768918651,
                            -0.0539592595772, 0.133333035569, -0.333333331721);
-  const F32 near = fma(x * x2, p, x);
+  const F32 near = where(x2 == F32(0), x, fma(x * x2, p, x));  // -0 stays -0
   const F32 far = F32(1) - F32(2) / (exp(a + a) + F32(1));
   return where(a > F32(0.625), where(x < F32(0), -far, far), near);
 }
