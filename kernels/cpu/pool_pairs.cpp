@@ -31,7 +31,7 @@ HWY_INLINE void max_by_lanes(const float* above, const float* below, int64_t n, 
   const auto twice = hn::Add(hn::Iota(di, 0), hn::Iota(di, 0));
   for (int64_t j = 0; j < n; j += lanes) {
     j = HWY_MIN(j, n - lanes);
-    auto best = hn::Undefined(d), right = best, low = best, low_right = best;
+    auto best = hn::Zero(d), right = best, low = best, low_right = best;
     hn::LoadInterleaved2(d, above + 2 * j, best, right);
     hn::LoadInterleaved2(d, below + 2 * j, low, low_right);
     const auto start = hn::Add(twice, hn::Set(di, first + static_cast<int32_t>(2 * j)));
