@@ -29,15 +29,16 @@ struct Params {
 // clang-format off
 enum class Unary : uint8_t {
   identity, neg, abs, sign, exp, log, sqrt, sin, cos, tanh, sigmoid, relu, gelu, gelu_tanh, silu,
-  add_scalar, rsub_scalar, mul_scalar, div_scalar, rdiv_scalar, pow_scalar, rpow_scalar, clamp,
+  softplus, add_scalar, rsub_scalar, mul_scalar, div_scalar, rdiv_scalar, pow_scalar, rpow_scalar,
+  clamp,
   logical_not, isnan,
   count
 };
 enum class Binary : uint8_t {
   add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, logical_and, logical_or,
   abs_grad, log_grad, sqrt_grad, sin_grad, cos_grad, tanh_grad, sigmoid_grad, relu_grad, gelu_grad,
-  gelu_tanh_grad, silu_grad, rdiv_scalar_grad, pow_scalar_grad, rpow_scalar_grad, clamp_grad,
-  div_grad_a, where_a, where_b, squared_error, absolute_error,
+  gelu_tanh_grad, silu_grad, softplus_grad, rdiv_scalar_grad, pow_scalar_grad, rpow_scalar_grad,
+  clamp_grad, div_grad_a, where_a, where_b, squared_error, absolute_error,
   count
 };
 enum class Ternary : uint8_t {
@@ -119,6 +120,12 @@ template <class T> ACCRUE_FORMULA T square(T x) { return x * x; }
 template <class T> ACCRUE_FORMULA T sigmoid(T x) { T e = exp(-abs(x)); return where(x >= T(0), T(1), e) / (T(1) + e); }
 /// Its derivative.
 template <class T> ACCRUE_FORMULA T sigmoid_slope(T x) { T e = exp(-abs(x)); return e / square(T(1) + e); }
+/// ln(1 + e^x) without overflow: max(x, 0) + ln(1 + e^-|x|), where the logarithm of 1 + e keeps what
+/// the sum loses of a small e.
+template <class T> ACCRUE_FORMULA T log_one_plus_exp(T x) {
+  T e = exp(-abs(x)), u = T(1) + e;
+  return where(x > T(0), x, T(0)) + where(u == T(1), e, log(u) * (e / (u - T(1))));
+}
 /// The density of the standard normal distribution.
 template <class T> ACCRUE_FORMULA T normal_density(T x) { return gauss(x) * T(0.39894228040143268); }
 /// (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 = sigmoid(gelu_argument(x)), and the argument's derivative.
@@ -166,6 +173,8 @@ ACCRUE_UNARY (real,   gelu_tanh,         x,     gate(x, sigmoid(gelu_argument(x)
 ACCRUE_BINARY(real,   gelu_tanh_grad,    dy, x, dy * (sigmoid(gelu_argument(x)) + gate(x * gelu_slope(x), sigmoid_slope(gelu_argument(x)))))
 ACCRUE_UNARY (real,   silu,              x,     gate(x, sigmoid(x)))
 ACCRUE_BINARY(real,   silu_grad,         dy, x, dy * (sigmoid(x) + gate(x, sigmoid_slope(x))))
+ACCRUE_UNARY (real,   softplus,          x,     log_one_plus_exp(as<T>(p.a) * x) / as<T>(p.a))
+ACCRUE_BINARY(real,   softplus_grad,     dy, x, dy * sigmoid(as<T>(p.a) * x))
 ACCRUE_UNARY (number, logical_not,       x,     one_where<T>(x == T(0)))
 ACCRUE_UNARY (number, isnan,             x,     one_where<T>(x != x))
 

@@ -106,6 +106,8 @@ inline Rows functions_of_one() {
     {[=](X v) { return relu(whole(v)); }, "relu: the tensor is int64"}},
    {"silu", {x}, [](In v) { return silu(v[0]); }, each([](double a) { return a * sigmoid(a); }), T::transcendental,
     {[=](X v) { return silu(whole(v)); }, "silu: the tensor is int64"}},
+   {"softplus", {x}, [](In v) { return softplus(v[0], 2); }, each([](double a) { return std::log1p(std::exp(2 * a)) / 2; }), T::transcendental,
+    {[](X v) { return softplus(v, 0); }, "softplus: beta is 0; it must be positive"}},
    {"gelu", {x}, [](In v) { return gelu(v[0]); }, each(gelu), T::transcendental, {[=](X v) { return gelu(whole(v)); }, "gelu: the tensor is int64"}},
    {"gelu/tanh", {x}, [](In v) { return gelu(v[0], GeluApproximation::tanh); }, each(gelu_tanh), T::transcendental},
    {"clamp", {x}, [](In v) { return clamp(v[0], -0.75, 1.25); }, each([](double a) { return a < -0.75  ? -0.75

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <accrue/kernels/elementwise.h>
 
 #include <accrue/autograd/ops/activation.h>
@@ -75,6 +77,25 @@ struct Clamp {
   }
 };
 
+// y = ln(1 + e^(beta · x)) / beta      dx = dy · sigmoid(beta · x)
+struct Softplus {
+  static constexpr const char* name = "softplus";
+  Params beta;
+  Saved saved_x = {};
+  Tensor forward(const Tensor& x) {
+    ops::check_floating(name, x);
+    check<ValueError>(beta.a > 0 && std::isfinite(beta.a), "softplus: beta is ", beta.a,
+                      "; it must be positive and finite");
+    Tensor y = ops::result_of(x);
+    kernels::unary(Unary::softplus, x, into(y), beta);
+    if (x.requires_grad()) saved_x = x;
+    return y;
+  }
+  void backward(const Tensor& dy, GradSink dx) {
+    if (dx) kernels::binary(Binary::softplus_grad, dy, saved_x, into(dx), beta);
+  }
+};
+
 template <Unary F, Binary G, Remember What>
 Tensor pointwise(const Tensor& x) {
   return apply(Pointwise<F, G, What>{}, x);
@@ -84,6 +105,7 @@ Tensor pointwise(const Tensor& x) {
 
 Tensor neg(const Tensor& x) { return apply(Neg{}, x); }
 Tensor abs(const Tensor& x) { return apply(Abs{}, x); }
+Tensor softplus(const Tensor& x, double beta) { return apply(Softplus{{beta}}, x); }
 Tensor clamp(const Tensor& x, double low, double high) { return apply(Clamp{{low, high}}, x); }
 
 // clang-format off

@@ -32,6 +32,10 @@ Tensor relu(const Tensor& x);
 /// y = x · sigmoid(x)
 Tensor silu(const Tensor& x);
 
+/// y = ln(1 + e^(beta · x)) / beta      dx = dy · sigmoid(beta · x)
+/// Throws ValueError unless beta is positive and finite.
+Tensor softplus(const Tensor& x, double beta = 1);
+
 enum class GeluApproximation : uint8_t { none, tanh };
 /// y = x · Φ(x), with Φ the normal distribution, exact by erf or approximated by tanh
 /// (Hendrycks & Gimpel 2016).
