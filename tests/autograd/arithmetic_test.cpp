@@ -123,6 +123,23 @@ TEST(Logic, NonZeroCountsAsTrue) {
   EXPECT_EQ(truths(a == a), (std::vector<bool>{true, true, false}));
 }
 
+TEST(Softplus, case_AC_01_NeitherOverflowsNorLosesItsGradient) {
+  for (double beta : {1.0, 5.0}) {
+    Tensor x = tensor({20, 50, 100, -100}).set_requires_grad();
+    const Tensor y = softplus(x, beta);
+    sum(y).backward();
+    EXPECT_THAT(y.to_vector<double>(),
+                testing::Pointwise(testing::DoubleNear(1e-6), Values{20, 50, 100, 0}));
+    EXPECT_THAT(x.grad().to_vector<double>(),
+                testing::Pointwise(testing::DoubleNear(1e-6), Values{1, 1, 1, 0}));
+  }
+  Tensor x = tensor({88, 90, 95, 99}).set_requires_grad();
+  const Tensor y = softplus(x);
+  sum(y).backward();
+  EXPECT_EQ(y.to_vector<double>(), (Values{88, 90, 95, 99}));
+  EXPECT_EQ(x.grad().to_vector<double>(), (Values{1, 1, 1, 1}));
+}
+
 TEST(Cast, RoundsTruncatesAndLetsGradientsBack) {
   Tensor x = leaf({1.75, -1.75, 0.5});
   EXPECT_EQ(cast(x, DType::int64).to_vector<double>(), (Values{1, -1, 0}));
