@@ -81,6 +81,12 @@ void detail::check_forward(const char* op, const Tensor& y, std::span<const Tens
                         *index, " though all inputs are finite; called from ", call_site());
 }
 
+std::vector<bool> detail::are_bad(std::span<const Tensor> gradients) {
+  std::vector<bool> bad;
+  for (const Tensor& g : gradients) bad.push_back(first_bad(g).has_value());
+  return bad;
+}
+
 void detail::check_backward(const Node& node, const Tensor& dy, std::span<const Tensor> dx) {
   if (first_bad(dy)) return;
   for (size_t i = 0; i < dx.size(); ++i)

@@ -32,7 +32,9 @@ namespace detail {
 /// Remembers with the node where its operator was called.
 void note_site(Node& node);
 void check_forward(const char* op, const Tensor& y, std::span<const Tensor> inputs);
-/// `dx` are the gradients the node's backward made from dy; null where none was wanted.
+/// Which of them hold a NaN or an infinity.
+std::vector<bool> are_bad(std::span<const Tensor> gradients);
+/// `dx` are the gradients the node's backward made from dy; not defined where none was wanted.
 void check_backward(const Node& node, const Tensor& dy, std::span<const Tensor> dx);
 }  // namespace detail
 

@@ -2,7 +2,8 @@
 #include <accrue/core/factories.h>
 
 #include <accrue/autograd/grad.h>
-#include <accrue/autograd/hooks.h>
+#include <accrue/autograd/grad_mode.h>
+#include <accrue/autograd/op.h>
 #include <accrue/autograd/pass.h>
 
 namespace accrue {
@@ -29,10 +30,17 @@ Tensor seed_of(const char* op, const Tensor& root, const Tensor& gradient) {
   return detach(gradient);
 }
 
-void backward_into_leaf(Leaf& leaf, Tensor seed) {
-  seed = detail::run_hooks(leaf.hooks, std::move(seed));
-  leaf.grad.add(seed, leaf.spec());
-  for (const auto& hook : HookList<LeafHook>(leaf.after_accumulate)) (*hook)(leaf.grad.value());
+// y = x      dx = dy
+struct Itself {
+  static constexpr const char* name = "itself";
+  Tensor forward(const Tensor& x) { return x; }
+  void backward(const Tensor& dy, GradSink dx) { dx.add(dy); }
+};
+
+/// Where a walk from x starts; for a leaf, an operator that does nothing.
+Ref<Node> root_of(const Tensor& x) {
+  const EnableGrad record;
+  return Ref<Node>(node_of(node_of(x) ? x : apply(Itself{}, x)));
 }
 
 }  // namespace
@@ -77,8 +85,7 @@ void Tensor::backward() const { backward({}); }
 
 void Tensor::backward(const BackwardOptions& options) const {
   Tensor seed = seed_of("backward", *this, options.gradient);
-  if (Leaf* leaf = leaf_of(*this)) return backward_into_leaf(*leaf, std::move(seed));
-  const Ref<Node> root(node_of(*this));
+  const Ref<Node> root = root_of(*this);
   detail::Pass(root.get()).run(std::move(seed), options.retain_graph);
 }
 
@@ -88,19 +95,17 @@ std::vector<Tensor> grad(const Tensor& output, std::span<const Tensor> inputs,
   for (size_t i = 0; i < inputs.size(); ++i)
     check<AutogradError>(inputs[i].requires_grad(), "grad: input ", i, " does not require grad; ",
                          "call set_requires_grad() before it is used");
-  std::vector<Tensor> results(inputs.size());
-  if (const Ref<Node> root{node_of(output)}) {
-    detail::Pass pass(root.get(), inputs);
-    pass.run(std::move(seed), options.retain_graph);
-    results = pass.results();
-  } else {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (grad_target(inputs[i]) == grad_target(output)) results[i] = seed;
-  }
-  for (size_t i = 0; i < inputs.size(); ++i)
-    check<AutogradError>(results[i].defined() || options.allow_unused, "grad: the output does not ",
-                         "depend on input ", i, ", shape ", inputs[i].shape(),
+  const Ref<Node> root = root_of(output);
+  detail::Pass pass(root.get(), inputs);
+  const auto check_used = [&](size_t i, bool used) {
+    check<AutogradError>(used || options.allow_unused, "grad: the output does not depend on input ",
+                         i, ", shape ", inputs[i].shape(),
                          "; set allow_unused to get an undefined gradient for it");
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) check_used(i, pass.reaches(i));
+  pass.run(std::move(seed), options.retain_graph);
+  std::vector<Tensor> results = pass.results();
+  for (size_t i = 0; i < inputs.size(); ++i) check_used(i, results[i].defined());
   return results;
 }
 

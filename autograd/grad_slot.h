@@ -17,12 +17,14 @@ struct TensorSpec {
   Device device;
 };
 
-/// | state                          | into           | onto          | add(g) |
-/// |--------------------------------|----------------|---------------|-----------------------------|
-/// | empty                          | overwrite own  | fill 0, add   | pass: borrow g; leaf: copy |
-/// | holds, owned                   | add in place   | add in place  | add in place | | holds,
-/// borrowed, lender gone   | adopt, add     | adopt, add    | adopt, add                  | |
-/// holds, borrowed, lender reads  | copy, then add | copy, add     | copy, then add              |
+// clang-format off
+/// | state                         | into          | onto        | add(g)                     |
+/// |-------------------------------|---------------|-------------|----------------------------|
+/// | empty                         | overwrite own | fill 0, add | pass: borrow g; leaf: copy |
+/// | holds, owned                  | add in place  | the same    | the same                   |
+/// | holds, borrowed, lender gone  | adopt, add    | the same    | the same                   |
+/// | holds, borrowed, lender reads | copy, add     | the same    | the same                   |
+// clang-format on
 class GradSlot {
  public:
   enum class Owner : uint8_t { pass, leaf };
@@ -37,7 +39,7 @@ class GradSlot {
   /// Forgets the gradient and gives its memory back.
   void release() { *this = GradSlot(owner_); }
   /// A pass failed after adding to what was here: unusable until reset().
-  void spoil() { spoiled_ = true; }
+  void spoil() { spoiled_ = holds_; }
   /// Hands the gradient over and is empty.
   Tensor take();
   /// Makes `buffer` the memory of this leaf's gradient from now on, and forgets what was held.

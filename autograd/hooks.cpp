@@ -46,7 +46,7 @@ Tensor detail::run_hooks(const HookList<GradHook>& hooks, Tensor g) {
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): a hook may remove itself
   const auto calls = hooks;
   for (const auto& hook : calls) {
-    if (!g.sole_owner()) {
+    if (!g.sole_owner() || layout::has_overlap(g.layout())) {
       Tensor own = Tensor::empty(g.shape(), g.dtype(), g.device());
       kernels::copy(g, into(own));
       g = std::move(own);

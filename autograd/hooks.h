@@ -29,7 +29,8 @@ HookHandle register_hook(const Tensor& x, GradHook hook);
 HookHandle after_accumulate(const Tensor& leaf, LeafHook hook);
 
 namespace detail {
-/// The gradient that the hooks make of g. They never see memory that others still read.
+/// The gradient that the hooks make of g. They may change what they see: its memory is theirs, and
+/// no two of its elements share any.
 Tensor run_hooks(const HookList<GradHook>& hooks, Tensor g);
 }  // namespace detail
 

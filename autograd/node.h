@@ -21,8 +21,9 @@ class Node : public GradTarget {
   virtual const char* name() const = 0;
   /// Adds the gradients of the inputs, given that of the output, to their sinks.
   virtual void backward(const Tensor& dy, std::span<GradSink> dx) = 0;
-  /// Frees what was saved. A second backward() throws.
+  /// Frees what was saved; there is no backward() after it.
   virtual void release() = 0;
+  bool is_released() const { return released_; }
 
   /// When the operator ran, counted over the whole process. An operator can only take what earlier
   /// ones made; so latest first is an order in which every gradient is complete when it is used.
@@ -44,13 +45,14 @@ class Node : public GradTarget {
 
  protected:
   Node(const TensorSpec& output, std::span<Edge> edges, int64_t saved_bytes);
-  void forget_saved_bytes() { saved_bytes_ = 0; }
+  void set_released() { saved_bytes_ = 0, released_ = true; }
 
  private:
   static constexpr size_t inline_edges = 4;
 
   uint64_t sequence_;
   int64_t saved_bytes_;
+  bool released_ = false;
   size_t edge_count_;
   std::array<Edge, inline_edges> few_;
   std::vector<Edge> many_;

@@ -60,9 +60,6 @@ class OpNode final : public Node {
 
   const char* name() const override { return Op::name; }
   void backward(const Tensor& dy, std::span<GradSink> dx) override {
-    check<AutogradError>(op_.has_value(), name(),
-                         ": backward through this node a second time; what it had saved was freed. "
-                         "Pass retain_graph to the first backward() to keep it");
     if constexpr (Inputs == kAnyNumber) {
       op_->backward(dy, dx);
     } else {
@@ -72,7 +69,7 @@ class OpNode final : public Node {
   }
   void release() override {
     op_.reset();
-    forget_saved_bytes();
+    set_released();
   }
 
  private:

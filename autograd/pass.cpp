@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <accrue/kernels/elementwise.h>
@@ -23,13 +24,18 @@ Tensor copy_of(const Tensor& x) {
 Pass::Pass(Node* root, bool capture)
     : walk_(root), slots_(walk_.nodes().size()), capture_(capture) {}
 
-Pass::Pass(Node* root) : Pass(root, false) { count_leaves(); }
+Pass::Pass(Node* root) : Pass(root, false) {
+  count_leaves();
+  check_not_released();
+}
 
 Pass::Pass(Node* root, std::span<const Tensor> inputs) : Pass(root, true) {
   results_.resize(inputs.size());
+  reached_.resize(inputs.size());
   for (const Tensor& x : inputs) inputs_.emplace_back(grad_target(x));
   count_leaves();
   prune();
+  check_not_released();
 }
 
 Pass::~Pass() {
@@ -46,7 +52,9 @@ void Pass::count_leaves() {
       ++leaves_[static_cast<size_t>(leaf->position())].pending;
     }
   for (LeafUse& use : leaves_) {
-    for (const auto& input : inputs_) use.captured |= input.get() == use.leaf;
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].get() == use.leaf) use.captured = true, reached_[i] = 1;
+    use.gathers = use.captured || !use.leaf->hooks.empty();
     if (use.held && !capture_) use.leaf->grad.value();  // throws if spoiled by an earlier pass
   }
 }
@@ -57,7 +65,8 @@ void Pass::prune() {
   for (size_t i = walk_.nodes().size(); i-- > 0;) {
     Node* node = walk_.nodes()[i];
     bool wanted = false;
-    for (const auto& input : inputs_) wanted |= input.get() == node;
+    for (size_t k = 0; k < inputs_.size(); ++k)
+      if (inputs_[k].get() == node) wanted = true, reached_[k] = 1;
     for (const Node::Edge& edge : node->edges()) {
       if (!edge) continue;
       const auto at = static_cast<size_t>(edge->position());
@@ -67,13 +76,21 @@ void Pass::prune() {
   }
 }
 
+// What can be foreseen is refused before anything changes.
+void Pass::check_not_released() const {
+  for (size_t i = 0; i < walk_.nodes().size(); ++i)
+    check<AutogradError>(!walk_.nodes()[i]->is_released() || !wants(i), walk_.nodes()[i]->name(),
+                         ": backward through this node a second time; what it had saved was freed. "
+                         "Pass retain_graph to the first backward() to keep it");
+}
+
 GradSlot* Pass::slot_of(const Node::Edge& edge) {
   if (!edge) return nullptr;
   const auto at = static_cast<size_t>(edge->position());
-  if (!edge->is_leaf()) return capture_ && !wanted_[at] ? nullptr : &slots_[at];
+  if (!edge->is_leaf()) return wants(at) ? &slots_[at] : nullptr;
   LeafUse& use = leaves_[at];
   if (capture_ && !use.captured) return nullptr;
-  return use.gathers() ? &use.gathered : &use.leaf->grad;
+  return use.gathers ? &use.gathered : &use.leaf->grad;
 }
 
 void Pass::run(Tensor seed, bool retain_graph) {
@@ -89,10 +106,9 @@ void Pass::run(Tensor seed, bool retain_graph) {
 }
 
 void Pass::run_node(Node& node, GradSlot& slot, bool retain_graph) {
-  const bool skip = capture_ && !wanted_[static_cast<size_t>(node.position())];
-  if (slot.holds() && !skip) {
+  if (slot.holds() && wants(static_cast<size_t>(node.position()))) {
     const Tensor dy = run_hooks(node.hooks, slot.take());
-    if (node.retained && !capture_) node.retained->add(dy, node.spec());
+    if (node.retained && !capture_) retain(node, dy);
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].get() == &node) results_[i] = copy_of(dy);
     differentiate(node, dy);
@@ -114,21 +130,37 @@ void Pass::differentiate(Node& node, const Tensor& dy) {
                                   edges.size());
   for (size_t i = 0; i < edges.size(); ++i) {
     if (!edges[i]) continue;
-    sinks[i] = GradSink(slot_of(edges[i]), &edges[i]->spec());
-    if (edges[i]->is_leaf()) leaves_[static_cast<size_t>(edges[i]->position())].touched = true;
+    GradSlot* const slot = slot_of(edges[i]);
+    sinks[i] = GradSink(slot, &edges[i]->spec());
+    if (!edges[i]->is_leaf()) continue;
+    LeafUse& use = leaves_[static_cast<size_t>(edges[i]->position())];
+    use.touched |= slot == &use.leaf->grad;
   }
+  if (std::none_of(sinks.begin(), sinks.end(), [](const GradSink& s) { return bool(s); })) return;
   const RunningOp running(node.name());
-  node.backward(dy, sinks);
-  if (anomaly_enabled()) {
+  if (!anomaly_enabled()) return node.backward(dy, sinks);
+  const auto gradients = [&] {
     std::vector<Tensor> dx(edges.size());
     for (size_t i = 0; i < edges.size(); ++i)
       if (GradSlot* slot = slot_of(edges[i]); slot && slot->holds()) dx[i] = slot->value();
-    check_backward(node, dy, dx);
-  }
+    return dx;
+  };
+  const std::vector<bool> were_bad = are_bad(gradients());
+  node.backward(dy, sinks);
+  std::vector<Tensor> dx = gradients();
+  for (size_t i = 0; i < dx.size(); ++i)
+    if (were_bad[i]) dx[i] = {};
+  check_backward(node, dy, dx);
+}
+
+void Pass::retain(Node& node, const Tensor& dy) {
+  GradSlot& slot = *node.retained;
+  retained_.push_back({&slot, slot.holds()});
+  slot.add(dy, node.spec());
 }
 
 void Pass::complete(LeafUse& use) {
-  if (use.gathers()) {
+  if (use.gathers) {
     if (!use.gathered.holds()) return;
     const Tensor g = run_hooks(use.leaf->hooks, use.gathered.take());
     if (capture_) {
@@ -136,22 +168,20 @@ void Pass::complete(LeafUse& use) {
         if (inputs_[i].get() == use.leaf) results_[i] = g;
       return;
     }
+    use.touched = true;
     use.leaf->grad.add(g, use.leaf->spec());
   }
-  if (capture_ || !use.leaf->grad.holds()) return;
-  const auto hooks = use.leaf->after_accumulate;  // a hook may remove itself
-  for (const auto& hook : hooks) (*hook)(use.leaf->grad.value());
+  if (capture_) return;
+  const auto hooks = use.leaf->after_accumulate;  // a hook may remove itself, or the gradient
+  for (const auto& hook : hooks)
+    if (use.leaf->grad.holds()) (*hook)(use.leaf->grad.value());
 }
 
 void Pass::abandon() noexcept {
-  if (capture_) return;
-  for (LeafUse& use : leaves_) {
-    if (!use.touched) continue;
-    if (use.held)
-      use.leaf->grad.spoil();
-    else
-      use.leaf->grad.reset();
-  }
+  const auto undo = [](GradSlot& slot, bool held) { held ? slot.spoil() : slot.reset(); };
+  for (const LeafUse& use : leaves_)
+    if (use.touched) undo(use.leaf->grad, use.held);
+  for (const Retained& retained : retained_) undo(*retained.slot, retained.held);
 }
 
 std::vector<Tensor> Pass::results() { return std::move(results_); }

@@ -21,30 +21,41 @@ class Pass {
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
-  /// Throws what an operator or a hook throws. Leaves that had no gradient have none then; those
-  /// that had one and were added to are spoiled: reading them throws until zero_grad().
+  /// Whether the root depends on input i, as far as the tape can tell.
+  bool reaches(size_t i) const { return reached_[i]; }
+
+  /// Throws what an operator or a hook throws. Gradients that were absent are absent then; those
+  /// that were there and were added to are spoiled: reading them throws until zero_grad().
   void run(Tensor seed, bool retain_graph);
 
-  /// One for each input, not defined where the root does not depend on it.
+  /// One for each input, not defined where nothing came.
   std::vector<Tensor> results();
 
  private:
   struct LeafUse {
     Leaf* leaf;
-    int64_t pending = 0;                                  // edges not yet walked
-    bool held = false;                                    // had a gradient before this pass
-    bool touched = false;                                 // this pass may have written to it
-    bool captured = false;                                // its gradient is a result, not `.grad`
-    GradSlot gathered = GradSlot(GradSlot::Owner::leaf);  // for hooks and results
-    bool gathers() const { return captured || !leaf->hooks.empty(); }
+    int64_t pending = 0;    // edges not yet walked
+    bool held = false;      // had a gradient before this pass
+    bool touched = false;   // this pass may have written to it
+    bool captured = false;  // its gradient is a result, not `.grad`
+    bool gathers = false;   // contributions, for hooks and results
+    GradSlot gathered = GradSlot(GradSlot::Owner::leaf);
+  };
+  /// A retain_grad() that this pass has added to.
+  struct Retained {
+    GradSlot* slot;
+    bool held;
   };
 
   Pass(Node* root, bool capture);
   void count_leaves();
   void prune();
+  void check_not_released() const;
+  bool wants(size_t position) const { return wanted_.empty() || wanted_[position] != 0; }
   GradSlot* slot_of(const Node::Edge& edge);
   void run_node(Node& node, GradSlot& slot, bool retain_graph);
   void differentiate(Node& node, const Tensor& dy);
+  void retain(Node& node, const Tensor& dy);
   void complete(LeafUse& use);
   void abandon() noexcept;
 
@@ -52,8 +63,10 @@ class Pass {
   std::vector<GradSlot> slots_;  // of the nodes, by position
   std::vector<char> wanted_;     // of the nodes, by position; empty means all
   std::vector<LeafUse> leaves_;
+  std::vector<Retained> retained_;
   bool capture_;
   std::vector<Ref<GradTarget>> inputs_;
+  std::vector<char> reached_;  // of the inputs
   std::vector<Tensor> results_;
 };
 

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <accrue/core/factories.h>
+#include <accrue/core/random.h>
 
 #include <accrue/kernels/trace.h>
 
 #include <accrue/autograd/grad.h>
 #include <accrue/autograd/grad_mode.h>
 #include <accrue/autograd/gradcheck.h>
+#include <accrue/autograd/hooks.h>
 #include <accrue/autograd/node.h>
 #include <accrue/autograd/op.h>
 #include <accrue/autograd/ops.h>
@@ -90,6 +92,16 @@ TEST(Backward, SecondPassOverAFreedGraphNamesTheNode) {
   EXPECT_NEAR(grad_of(x), 2 * (1 - std::tanh(1) * std::tanh(1)), 1e-15);
 }
 
+TEST(Backward, SecondPassOverAFreedGraphLeavesGradientsAsTheyWere) {
+  Tensor w = number(2), v = number(1);
+  Tensor y = w * w;
+  y.backward();
+  (v * 3.0).backward();
+  EXPECT_THROW((y + v).backward(), AutogradError);  // reaches v before it reaches y
+  EXPECT_EQ(grad_of(v), 3);
+  EXPECT_EQ(grad_of(w), 4);
+}
+
 TEST(Backward, case_GA_06_AWeightUsedFiveTimes) {
   Tensor w = number(2);
   const auto fifth_power = [&] { return w * w * w * w * w; };
@@ -144,6 +156,22 @@ TEST(Backward, ALeafIsItsOwnRoot) {
   x.backward();
   x.backward();
   EXPECT_EQ(grad_of(x), 2);
+}
+
+TEST(Backward, ALeafThatIsItsOwnRootKeepsTheRulesOfAPass) {
+  Tensor x = number(5);
+  HookHandle refuse = after_accumulate(x, [](const Tensor&) { throw Error("refused"); });
+  EXPECT_THROW(x.backward(), Error);
+  EXPECT_FALSE(x.grad().defined());
+  refuse.remove();
+  x.backward();
+  register_hook(x, [](const Tensor& g) { return g * 10.0; });
+  x.backward();
+  EXPECT_EQ(grad_of(x), 11);
+  const Tensor seed = number(7).set_requires_grad(false);
+  const Tensor g = grad(x, {x}, {.gradient = seed})[0];
+  EXPECT_EQ(g.item(), 70);
+  EXPECT_FALSE(g.same_storage(seed));
 }
 
 TEST(Backward, case_AG_10_AThrowingOperatorLeavesEverythingAsItWas) {
@@ -224,6 +252,14 @@ TEST(Backward, FailingPassLeavesNoHalfGradient) {
   EXPECT_EQ(grad_of(filled), 1);
 }
 
+TEST(Backward, FailingPassLeavesNoRetainedGradient) {
+  Tensor x = number(1);
+  Tensor h = apply(Refuse{}, x * 2.0);
+  retain_grad(h);
+  EXPECT_THROW((h * 3.0).backward(), Error);
+  EXPECT_FALSE(h.grad().defined());
+}
+
 TEST(Grad, ReturnsFreshTensorsAndTouchesNoGrad) {  // R7
   Tensor a = leaf({1, 2}), b = leaf({3, 4});
   Tensor h = a + b;
@@ -245,6 +281,9 @@ TEST(Grad, UnusedInputIsAnErrorUnlessAllowed) {
   EXPECT_EQ(g[0].item(), 2);
   EXPECT_FALSE(g[1].defined());
   EXPECT_THROW(grad(a * 2.0, {scalar(1)}), AutogradError);
+  Tensor y = a * a;
+  EXPECT_THROW(grad(y, {a, unused}), AutogradError);
+  EXPECT_EQ(grad(y, {a})[0].item(), 2);  // the graph is still there
 }
 
 TEST(Grad, RunsOnlyWhatLiesBetween) {
@@ -254,6 +293,8 @@ TEST(Grad, RunsOnlyWhatLiesBetween) {
   kernels::Trace trace;
   EXPECT_EQ(grad(y, {h})[0].item(), 12);
   EXPECT_EQ(trace.count("mul"), 2);  // both factors of h·h, nothing below h
+  const Tensor refusing = apply(Refuse{}, x * 1.0);
+  EXPECT_EQ(grad(refusing * 3.0, {refusing})[0].item(), 3);
 }
 
 TEST(GradMode, NestsAndSurvivesExceptions) {

@@ -72,6 +72,40 @@ TEST(Hooks, RemovedHooksStaySilentAndMayRemoveThemselves) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(Hooks, MayChangeInPlaceAGradientThatWasRepeatedByItsStrides) {
+  Tensor x = tensor({{1, 2}, {3, 4}}, DType::float64).set_requires_grad();
+  Tensor h = x * 1.0;
+  register_hook(h, [](Tensor g) {
+    g *= 0.5;
+    return Tensor();
+  });
+  sum(h).backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), std::vector<double>(4, 0.5));
+}
+
+TEST(Hooks, RemovingALeafsHookInTheMidstOfAPassLosesNoContribution) {
+  Tensor w = number(1);
+  HookHandle handle = register_hook(w, [](const Tensor&) { return Tensor(); });
+  Tensor early = w * 2.0;
+  register_hook(early, [&](const Tensor&) {
+    handle.remove();
+    return Tensor();
+  });
+  Tensor late = w * 3.0;  // gives its part to w before the hook goes
+  (early + late).backward();
+  EXPECT_EQ(w.grad().item(), 5);
+}
+
+TEST(Hooks, AGradientThatAHookForgetsIsShownToNoOther) {
+  Tensor w = number(1);
+  int seen = 0;
+  after_accumulate(w, [&](const Tensor&) { w.zero_grad(); });
+  after_accumulate(w, [&](const Tensor&) { ++seen; });
+  (w * 2.0).backward();
+  EXPECT_EQ(seen, 0);
+  EXPECT_FALSE(w.grad().defined());
+}
+
 TEST(Hooks, MayNotChangeShapeOrDtype) {
   Tensor x = number(1);
   register_hook(x, [](const Tensor&) { return zeros({2}, DType::float64); });

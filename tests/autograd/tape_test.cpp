@@ -8,6 +8,7 @@
 #include <accrue/core/factories.h>
 
 #include <accrue/autograd/anomaly.h>
+#include <accrue/autograd/grad.h>
 #include <accrue/autograd/op.h>
 #include <accrue/autograd/ops.h>
 #include <accrue/autograd/tape.h>
@@ -122,6 +123,14 @@ TEST(Anomaly, case_AG_11_BackwardNamesTheOperatorAndAddsNothing) {
       ThrowsMessage<AutogradError>(AllOf(HasSubstr("bad_op: backward made nan at [0]"),
                                          HasSubstr("shape [2]"), HasSubstr("called from"))));
   EXPECT_FALSE(x.grad().defined());
+}
+
+TEST(Anomaly, AGradientThatWasBadBeforeIsNotBlamedOnTheOperator) {
+  Tensor w = tensor({1}, DType::float64).set_requires_grad();
+  set_grad(w, tensor({INFINITY}, DType::float64));
+  const AnomalyMode on;
+  (w * 2.0).backward({.gradient = ones({1}, DType::float64)});
+  EXPECT_EQ(w.grad().item(), INFINITY);
 }
 
 TEST(Anomaly, WhatWasBadBeforeIsNotBlamedOnTheOperator) {
