@@ -15,8 +15,11 @@ Leaf& require_leaf(const char* op, const Tensor& x) {
 }
 
 void check_fits(const char* op, const Leaf& leaf, const Tensor& g) {
+  check<AutogradError>(g.defined(), op, ": the tensor is not defined");
   check<ShapeError>(g.shape() == leaf.spec().shape, op, ": the tensor has shape ", g.shape(),
                     ", the gradient has ", leaf.spec().shape, "; they must be equal");
+  check<DeviceError>(g.device() == leaf.spec().device, op, ": the tensor is on ", g.device(),
+                     ", the gradient on ", leaf.spec().device, "; they must be equal");
 }
 
 }  // namespace
@@ -46,8 +49,14 @@ void bind_grad(const Tensor& leaf, const Tensor& buffer) {
 void set_grad(const Tensor& leaf, const Tensor& value) {
   Leaf& meta = require_leaf("set_grad", leaf);
   check_fits("set_grad", meta, value);
+  Tensor source = value;
+  if (meta.grad.is_memory_of(value)) {  // a view of the old gradient, say
+    source = Tensor::empty(value.shape(), value.dtype(), value.device());
+    kernels::copy(value, into(source));
+  }
   meta.grad.reset();
-  kernels::copy(value, meta.grad.into(meta.spec()));
+  meta.grad.will_change();
+  kernels::copy(source, meta.grad.into(meta.spec()));
 }
 
 void release_grad(const Tensor& leaf) { require_leaf("release_grad", leaf).grad.release(); }

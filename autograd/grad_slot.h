@@ -40,6 +40,13 @@ class GradSlot {
   void release() { *this = GradSlot(owner_); }
   /// A pass failed after adding to what was here: unusable until reset().
   void spoil() { spoiled_ = holds_; }
+  /// Said before a pass writes here, so that whoever saved this gradient for a backward of theirs
+  /// finds it changed.
+  void will_change() {
+    if (value_.defined()) value_.storage().bump_version();
+  }
+  /// Whether x lies in the memory of this gradient.
+  bool is_memory_of(const Tensor& x) const { return value_.defined() && value_.same_storage(x); }
   /// Hands the gradient over and is empty.
   Tensor take();
   /// Makes `buffer` the memory of this leaf's gradient from now on, and forgets what was held.

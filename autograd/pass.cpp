@@ -95,6 +95,7 @@ GradSlot* Pass::slot_of(const Node::Edge& edge) {
 
 void Pass::run(Tensor seed, bool retain_graph) {
   const NoGrad no_grad;
+  if (!capture_) prepare_leaves(seed);
   slots_[0].add(seed, walk_.nodes()[0]->spec());
   seed = {};
   try {
@@ -102,6 +103,15 @@ void Pass::run(Tensor seed, bool retain_graph) {
   } catch (...) {
     abandon();
     throw;
+  }
+}
+
+// What is read must not be written: a seed in a gradient's own memory is copied, and whatever was
+// saved there is out of date from now on.
+void Pass::prepare_leaves(Tensor& seed) {
+  for (const LeafUse& use : leaves_) {
+    if (use.leaf->grad.is_memory_of(seed)) seed = copy_of(seed);
+    use.leaf->grad.will_change();
   }
 }
 
@@ -156,6 +166,7 @@ void Pass::differentiate(Node& node, const Tensor& dy) {
 void Pass::retain(Node& node, const Tensor& dy) {
   GradSlot& slot = *node.retained;
   retained_.push_back({&slot, slot.holds()});
+  slot.will_change();
   slot.add(dy, node.spec());
 }
 

@@ -53,6 +53,7 @@ class Pass {
   void check_not_released() const;
   bool wants(size_t position) const { return wanted_.empty() || wanted_[position] != 0; }
   GradSlot* slot_of(const Node::Edge& edge);
+  void prepare_leaves(Tensor& seed);
   void run_node(Node& node, GradSlot& slot, bool retain_graph);
   void differentiate(Node& node, const Tensor& dy);
   void retain(Node& node, const Tensor& dy);

@@ -174,6 +174,20 @@ TEST(Backward, ALeafThatIsItsOwnRootKeepsTheRulesOfAPass) {
   EXPECT_FALSE(g.same_storage(seed));
 }
 
+TEST(Backward, case_B18_ASeedMayBeTheGradientThatIsAddedTo) {
+  const Tensor g = randn({40, 40}, DType::float64);
+  Tensor w = zeros({40, 40}, DType::float64).set_requires_grad();
+  set_grad(w, g);
+  const Tensor a = randn({40, 40}, DType::float64);
+  matmul(a, w).backward({.gradient = w.grad()});
+  EXPECT_LT(max(abs(w.grad() - (g + matmul(t(a), g)))).item(), 1e-12);
+  set_grad(w, g);
+  (w + t(w)).backward({.gradient = w.grad()});
+  EXPECT_LT(max(abs(w.grad() - (g * 2.0 + t(g)))).item(), 1e-12);
+  set_grad(w, t(w.grad()));
+  EXPECT_LT(max(abs(w.grad() - (t(g) * 2.0 + g))).item(), 1e-12);
+}
+
 TEST(Backward, case_AG_10_AThrowingOperatorLeavesEverythingAsItWas) {
   Tensor w = leaf({1, 2});
   Tensor y = w * 3.0;

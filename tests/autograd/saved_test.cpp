@@ -54,6 +54,21 @@ TEST(Saved, case_VI_04_ViewsShareTheVersionCounter) {
   EXPECT_THROW(y.backward({.gradient = kOnes}), AutogradError);
 }
 
+TEST(Saved, AGradientThatIsAddedToIsAChangedTensor) {
+  Tensor w = leaf({1, 2}), x = leaf({1, 1});
+  sum(w).backward();
+  const Tensor loss = sum(x * w.grad());
+  sum(w * 5.0).backward();
+  EXPECT_THROW(loss.backward(), AutogradError);
+  w.zero_grad();
+  sum(w).backward();
+  const Tensor copied = sum(x * clone(w.grad()));
+  sum(w * 5.0).backward();
+  copied.backward();
+  EXPECT_EQ(x.grad().to_vector<double>(), (Values{1, 1}));
+  EXPECT_THROW(sum(w * w.grad()).backward(), AutogradError);  // it would read what it writes
+}
+
 TEST(InPlace, case_VI_10_ALeafIsRefusedBeforeItChanges) {
   Tensor x = leaf({1, 2});
   EXPECT_THROW(x += 1.0, AutogradError);
