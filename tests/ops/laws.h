@@ -20,10 +20,16 @@ Tensors inputs_of(const OpCase& row, DType dtype, Numbers numbers = Numbers::ran
 Tensor seed_for(const Tensor& y, Numbers numbers);
 
 /// How the elements of a tensor lie in memory.
-enum class Lie : uint8_t { dense, transposed, every_second, behind };
+enum class Lie : uint8_t {
+  dense,
+  transposed,
+  every_second,
+  behind,
+  odd_strides  ///< where the size is 1, and no stride is ever used
+};
 /// The same values in memory of that layout, among numbers 99.
 Tensor laid(const Tensor& x, Lie lie);
-inline constexpr Lie kLies[] = {Lie::transposed, Lie::every_second, Lie::behind};
+inline constexpr Lie kLies[] = {Lie::transposed, Lie::every_second, Lie::behind, Lie::odd_strides};
 const char* name_of(Lie lie);
 
 struct Passed {

@@ -1,5 +1,4 @@
 // Every operator of the table through every law.
-#include <regex>
 #include <set>
 
 #include "tests/ops/suite.h"
@@ -57,6 +56,13 @@ ACCRUE_FOR_ROWS(NoMemory, any);
 class Anomaly : public OpTest {};
 TEST_P(Anomaly, NamesTheOperator) { expect_named_anomalies(row()); }
 ACCRUE_FOR_ROWS(Anomaly, any);
+
+TEST(AnomalyMode, ManyOperatorsWereProvoked) {
+  std::set<std::string> named;
+  for (const OpCase& row : all_op_cases())
+    if (expect_named_anomalies(row) > 0) named.insert(row.op());
+  EXPECT_GE(named.size(), 30U) << "the suite above may have checked nothing";
+}
 
 }  // namespace
 }  // namespace accrue::testing
