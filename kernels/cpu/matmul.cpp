@@ -49,6 +49,10 @@ Plan plan_of(const ConstView& a, const ConstView& b, const View& c) {
     const Axis axis{empty ? 0 : size, stride_or_zero(a.shape, a.strides, da),
                     stride_or_zero(b.shape, b.strides, db), stride_or_zero(c.shape, c.strides, dc)};
     if (axis.size == 1) continue;
+    if (axis.size == 0 && axis.c == 0) {  // a sum over no batches is one over no k
+      p.k.size = 0;
+      continue;
+    }
     if (folding_rows && p.m.continues(axis)) {
       p.m.size *= axis.size;
       folding_chain = false;
@@ -96,13 +100,6 @@ void run(const Plan& p, const In* a, const In* b, const ConstView& bias, Out* c,
     gemm(product);
     for (int i = p.outers - 1; i >= 0 && ++index[i] == p.outer[i].size; --i) index[i] = 0;
   }
-  if (steps > 0 || write == Write::add) return;
-  product.k = 0;  // a sum over no batches at all: c is still to be written
-  for (int i = 0; i < p.outers; ++i)
-    if (p.outer[i].c != 0) return;
-  product.c.data = c;
-  product.start = Start::zero;
-  gemm(product);
 }
 
 template <class In, class Out>

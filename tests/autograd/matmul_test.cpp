@@ -38,6 +38,17 @@ TEST_F(Matmul, case_MM_01_InnerSizeZeroGivesZeros) {
   EXPECT_EQ(b.grad().shape(), (Dims{0, 4}));
 }
 
+TEST_F(Matmul, AGradientOverNoBatchesIsZero) {
+  Tensor a = ones({3, 1, 2, 4}, kDouble).set_requires_grad();
+  Tensor b = ones({3, 0, 4, 5}, kDouble).set_requires_grad();
+  const auto loss = [&] { return sum(matmul(a, b)); };
+  loss().backward();
+  EXPECT_EQ(a.grad().to_vector<double>(), Values(24, 0));
+  set_grad(a, full({3, 1, 2, 4}, 7, kDouble));
+  loss().backward();
+  EXPECT_EQ(a.grad().to_vector<double>(), Values(24, 7));
+}
+
 TEST_F(Matmul, case_MM_03_LinearWithoutInputsIsItsBias) {
   Tensor bias = tensor({1, 2, 3}, kDouble).set_requires_grad();
   const Tensor y = linear(zeros({2, 0}, kDouble), zeros({3, 0}, kDouble), bias);
