@@ -23,7 +23,9 @@ struct Attention {
   }
 
   void backward(const Tensor& dy, GradSink dq, GradSink dk, GradSink dv) {
-    differentiate(dy, into(dq), into(dk), into(dv));
+    // Taken in the order in which the kernel writes them: two may be one gradient.
+    const Dest to_q = into(dq), to_k = into(dk), to_v = into(dv);
+    differentiate(dy, to_q, to_k, to_v);
   }
 
   Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, bool save) {

@@ -29,7 +29,10 @@ struct LayerNorm {
     return y;
   }
   void backward(const Tensor& dy, GradSink dx, GradSink dw, GradSink db) {
-    kernels::layer_norm_grad(dy, x, w, mean, rstd, width, into(dx), into(dw), into(db));
+    const Dest to_x = into(dx), to_w = into(dw), to_b = into(db);      // in the order of the kernel
+    const bool is_one = dw && db && to_w.view.data == to_b.view.data;  // one tensor as both
+    kernels::layer_norm_grad(dy, x, w, mean, rstd, width, to_x, to_w, is_one ? Dest() : to_b);
+    if (is_one) kernels::layer_norm_grad(dy, x, w, mean, rstd, width, Dest(), Dest(), to_b);
   }
 };
 

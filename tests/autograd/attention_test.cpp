@@ -9,7 +9,7 @@
 
 #include <accrue/kernels/cpu/parallel.h>
 
-#include <accrue/autograd/ops/attention.h>
+#include <accrue/autograd/ops.h>
 
 namespace {
 
@@ -208,6 +208,21 @@ TEST(Attention, SixteenBitsAreComputedInFloat) {
   const auto got = gradients(attention_of({}), in, c);
   const auto exact = gradients(attention_of({}), same, wide(c));
   for (size_t i = 0; i < 3; ++i) expect_same(got[i], exact[i]);
+}
+
+TEST(Attention, OneTensorMayBeQueryKeyAndValue) {
+  for (const DType dtype : {DType::float64, DType::bfloat16}) {
+    const Tensor x = randn({1, 3, 4}, dtype);
+    const Tensor dy = randn({1, 3, 4}, dtype);
+    std::vector<Tensor> apart{clone(x), clone(x), clone(x)};
+    for (Tensor& part : apart) part.set_requires_grad();
+    attention_of({})(apart).backward({.gradient = dy});
+    Tensor one = clone(x).set_requires_grad();
+    const Tensor h = one * 1.0;  // in bfloat16, unlike a leaf's gradient
+    attention_of({})({h, h, h}).backward({.gradient = dy});
+    const Tensor want = apart[0].grad() + apart[1].grad() + apart[2].grad();
+    EXPECT_LT(max(abs(one.grad() - want)).item(), dtype == DType::float64 ? 1e-14 : 0.1);
+  }
 }
 
 TEST(Attention, NothingToLookAt) {

@@ -116,6 +116,19 @@ TEST(LayerNorm, OfNoRowsHasZeroGradients) {
   EXPECT_EQ(values(b.grad()), (Values{0, 0, 0}));
 }
 
+TEST(LayerNorm, OneTensorMayBeEveryInput) {
+  const auto loss = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return sum(layer_norm(x, {5}, w, b) * wavy({5}, 7));
+  };
+  const std::vector<Tensor> apart{wavy({5}).set_requires_grad(), wavy({5}).set_requires_grad(),
+                                  wavy({5}).set_requires_grad()};
+  loss(apart[0], apart[1], apart[2]).backward();
+  const Tensor want = apart[0].grad() + apart[1].grad() + apart[2].grad();
+  Tensor v = wavy({5}).set_requires_grad();
+  loss(v, v, v).backward();
+  EXPECT_LT(max(abs(v.grad() - want)).item(), 1e-14);
+}
+
 TEST(LayerNorm, RefusesWithASentence) {
   const Tensor x = wavy({2, 3});
   EXPECT_EQ(message_of<ShapeError>([&] { layer_norm(x, {4}); }),
