@@ -37,9 +37,15 @@ Tensor stable(const Tensor& x, const Tensor& other) {
   return copy;
 }
 
+// bool, then integers, then floating point: each holds the kinds of numbers before it.
+int kind_of(DType t) { return is_floating(t) ? 2 : t == DType::boolean ? 0 : 1; }
+
 Tensor& change(const char* op, Binary f, Tensor& x, const Tensor& other) {
   check_writable(op, x);
   check_fits(op, x, other);
+  check<DTypeError>(kind_of(other.dtype()) <= kind_of(x.dtype()), op, ": a ", x.dtype(),
+                    " tensor cannot hold the result, with ", other.dtype(),
+                    "; cast it first, or use the out-of-place operator");
   kernels::binary(f, x, stable(x, other), into(x));
   x.storage().bump_version();
   return x;

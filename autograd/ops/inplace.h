@@ -4,7 +4,8 @@
 // backward which needs the old values throws instead of using the new ones. All throw before
 // anything changes: AutogradError for a tensor that requires grad while the tape records (wrap the
 // code in NoGrad), ShapeError if several elements of x share memory or the other does not broadcast
-// to x's shape.
+// to x's shape, DTypeError if the result is of a kind that x does not hold (a fraction in an
+// integer tensor); copy_ and fill_ convert.
 #pragma once
 #include <accrue/core/scalar.h>
 #include <accrue/core/tensor.h>

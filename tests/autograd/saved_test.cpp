@@ -101,9 +101,14 @@ TEST(InPlace, FractionsAndWiderShapesAreRefused) {
   Tensor counts = arange(3);
   EXPECT_THROW(counts += 0.5, DTypeError);
   EXPECT_THROW(counts /= 2, DTypeError);
+  EXPECT_THROW(counts += tensor({0.5, 0.5, 0.5}), DTypeError);
+  EXPECT_THROW(counts *= ones({3}, DType::bfloat16), DTypeError);
+  Tensor mask = zeros({3}, DType::boolean);
+  EXPECT_THROW(mask += counts, DTypeError);
   EXPECT_THROW(counts += zeros({2, 3}), ShapeError);
   counts += 2;
-  EXPECT_EQ(counts.to_vector<double>(), (Values{2, 3, 4}));
+  counts += ones({3}, DType::boolean);
+  EXPECT_EQ(counts.to_vector<double>(), (Values{3, 4, 5}));
 }
 
 }  // namespace
