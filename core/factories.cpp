@@ -107,6 +107,9 @@ Tensor arange(double start, double end, double step, DType dtype, Device device)
                         step != 0 && (end - start) / step >= 0,
                     "arange: from ", start, " to ", end, " by ", step,
                     "; the step must be finite, not 0, and lead from start to end");
+  check<ValueError>(is_floating(dtype) || (std::trunc(start) == start && std::trunc(step) == step),
+                    "arange: from ", start, " to ", end, " by ", step, " is not made of integers, ",
+                    "but the dtype is ", dtype, "; give a floating point dtype");
   const double n = std::ceil((end - start) / step);
   check<ShapeError>(n < 0x1p60, "arange: from ", start, " to ", end, " by ", step, " has ", n,
                     " elements; their number must fit in 60 bits");

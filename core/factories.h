@@ -37,7 +37,8 @@ Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
 template <class T>
 Tensor from_data(const T* data, const Dims& shape, Device device = default_device());
 
-/// start, start + step, ... < end. Throws ValueError if step is 0 or leads away from end.
+/// start, start + step, ... < end. Throws ValueError if step is 0 or leads away from end, and for
+/// fractions in an integer dtype.
 Tensor arange(double start, double end, double step = 1, DType dtype = DType::int64,
               Device device = default_device());
 Tensor arange(int64_t n, DType dtype = DType::int64, Device device = default_device());

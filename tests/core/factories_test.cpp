@@ -68,6 +68,9 @@ TEST(Factories, ArangeStopsBeforeItsEnd) {
   EXPECT_THROW(arange(0, 1, 0), ValueError);
   EXPECT_THROW(arange(0, 1, -1), ValueError);
   EXPECT_THROW(arange(0, INFINITY), ValueError);
+  EXPECT_THROW(arange(0, 1, 0.25), ValueError);  // would be four zeros
+  EXPECT_THROW(arange(0.5, 4, 1), ValueError);
+  EXPECT_EQ(numbers(arange(0, 2.5)), (Numbers{0, 1, 2}));
 }
 
 TEST(Factories, LinspaceHitsBothEnds) {
