@@ -1,6 +1,10 @@
-// Scalar: a number a user writes next to a tensor, remembering whether it was an integer.
+// Scalar: a number a user writes next to a tensor, remembering whether it was an integer. It is
+// kept as a double: an integer that no double equals throws ValueError, as it would change
+// silently.
 #pragma once
 #include <concepts>
+#include <cstdint>
+#include <limits>
 
 #include <accrue/core/dtype.h>
 
@@ -9,7 +13,11 @@ namespace accrue {
 class Scalar {
  public:
   template <std::integral T>
-  Scalar(T value) : value_(static_cast<double>(value)), integral_(true) {}
+  Scalar(T value) : value_(static_cast<double>(value)), integral_(true) {
+    if constexpr (sizeof(T) > sizeof(int32_t))
+      check<ValueError>(is_exact(value), "scalar: no double equals ", value,
+                        "; make it a tensor of one element");
+  }
   template <std::floating_point T>
   Scalar(T value) : value_(static_cast<double>(value)) {}
 
@@ -35,6 +43,14 @@ class Scalar {
   }
 
  private:
+  /// Compared within T: the double may be 2⁶³ or 2⁶⁴, which T does not hold.
+  template <std::integral T>
+  static bool is_exact(T value) {
+    const auto number = static_cast<double>(value);
+    return number < static_cast<double>(std::numeric_limits<T>::max()) &&
+           static_cast<T>(number) == value;
+  }
+
   double value_;
   bool integral_ = false;
 };

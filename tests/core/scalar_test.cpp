@@ -14,6 +14,16 @@ TEST(Scalar, RemembersWhetherItWasAnInteger) {
   EXPECT_EQ(Scalar(0.5F).value(), 0.5);
 }
 
+TEST(Scalar, RefusesAnIntegerThatItWouldChange) {
+  const int64_t exact = int64_t{1} << 53;
+  EXPECT_EQ(Scalar(exact).value(), 0x1p53);
+  EXPECT_EQ(Scalar(std::numeric_limits<int64_t>::min()).value(), -0x1p63);
+  EXPECT_THROW(Scalar(exact + 1), ValueError);
+  EXPECT_THROW(Scalar(-exact - 1), ValueError);
+  EXPECT_THROW(Scalar(std::numeric_limits<int64_t>::max()), ValueError);
+  EXPECT_THROW(Scalar(std::numeric_limits<uint64_t>::max()), ValueError);
+}
+
 TEST(Scalar, NeverWidensATensorOfItsKind) {
   for (const DType t : {DType::float32, DType::float64, DType::bfloat16, DType::float16}) {
     EXPECT_EQ(Scalar(0.5).promote(t), t);
