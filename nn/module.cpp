@@ -1,5 +1,7 @@
 #include <unordered_set>
 
+#include <accrue/autograd/grad.h>
+
 #include <accrue/nn/module.h>
 
 namespace accrue::nn {
@@ -31,11 +33,14 @@ void Module::check_name(const std::string& name) const {
 
 void Module::register_parameter(const std::string& name, Tensor& member, const Tensor& value) {
   check_name(name);
-  member = value;
-  if (member.defined()) {
-    member.set_requires_grad();
-    member.storage().set_kind(MemoryKind::parameter);
+  check<AutogradError>(!value.defined() || is_leaf(value), "module: ", name,
+                       " was computed from something that requires grad; a parameter is a leaf: "
+                       "compute it within NoGrad, or detach() it");
+  if (value.defined()) {
+    Tensor(value).set_requires_grad();
+    value.storage().set_kind(MemoryKind::parameter);
   }
+  member = value;
   parameters_.emplace_back(name, &member);
 }
 

@@ -85,7 +85,8 @@ class Module {
  protected:
   /// Makes `member = value` a parameter, which requires grad, from now on. The member belongs to
   /// this module and stays where it is. A value that is not defined is a parameter that is absent.
-  /// Throws ValueError for a name that is taken, empty, or has a dot.
+  /// Throws ValueError for a name that is taken, empty, or has a dot, AutogradError for a value
+  /// that was computed from one that requires grad, DTypeError unless it is floating point.
   void register_parameter(const std::string& name, Tensor& member, const Tensor& value);
   /// The same for a tensor that is state, but not learned.
   void register_buffer(const std::string& name, Tensor& member, const Tensor& value);

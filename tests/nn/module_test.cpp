@@ -158,6 +158,19 @@ TEST(Module, NamesMustBeFreeAndWithoutDots) {
   EXPECT_THROW(net.push(nullptr), ValueError);
 }
 
+TEST(Module, AParameterIsALeafAndFloatingAndARefusedOneChangesNothing) {
+  struct Holder : nn::Module {
+    Tensor w;
+    using nn::Module::register_parameter;
+  } holder;
+  Tensor start = ones({2}).set_requires_grad();
+  EXPECT_THROW(holder.register_parameter("w", holder.w, start * 0.1), AutogradError);
+  EXPECT_THROW(holder.register_parameter("w", holder.w, arange(2)), DTypeError);
+  EXPECT_FALSE(holder.w.defined());
+  holder.register_parameter("w", holder.w, ones({2}) * 0.1);
+  EXPECT_TRUE(holder.w.requires_grad());
+}
+
 TEST(Module, StateGoesOutAndComesBackBitForBit) {
   manual_seed(1);
   Nested from;
