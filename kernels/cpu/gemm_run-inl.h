@@ -30,6 +30,7 @@ namespace accrue::kernels::cpu::HWY_NAMESPACE {
 
 inline constexpr int64_t kDepth = 384;             // most k in one round
 inline constexpr int64_t kBlockBytes = 800 << 10;  // most of B in one block
+inline constexpr int64_t kLongTile = 96;           // least k of a tile that fetches C ahead
 inline constexpr int64_t kGatheredRows = 1024;     // most rows of a C that is gathered
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -44,6 +45,7 @@ class Runner {
   using T = std::conditional_t<std::is_same_v<In, double>, double, float>;
   using P = Part<In, Out>;
   static constexpr int64_t kPanel = kMaxCols<T>;
+  static constexpr int64_t kLine = 64 / sizeof(T);  // a line of the cache
 
  public:
   static void run(P part) {
@@ -213,6 +215,10 @@ class Runner {
           t.b = block.b + at * block.b_k + j, t.b_row = block.b_k;
           if (fetch && j + 2 * kPanel <= block.n) t.next_b = t.b + kPanel;
         }
+      }
+      // A short tile is over before such a fetch.
+      for (int64_t r = 0; t.k >= kLongTile && r < rows; ++r) {
+        for (int64_t q = kPanel; q < 2 * kPanel; q += kLine) prefetch_l1(t.c + r * c_row_ + q);
       }
       (t.cols == kPanel ? whole : tile_function<T>(left, rows, ceil_div(t.cols, kLanes<T>)))(t);
     }

@@ -50,6 +50,7 @@ struct Tile {
   const T* next_b;  // B of the tile after this one, to be fetched meanwhile; or null
 };
 
+HWY_INLINE void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }
 HWY_INLINE void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 enum class Left : uint8_t { packed, in_place };
