@@ -78,6 +78,10 @@ Tensor where(const Tensor& condition, Scalar a, const Tensor& b) {
   return where(condition, scalar(a.value(), a.promote(b.dtype()), b.device()), b);
 }
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
+  ops::check_together("masked_fill", x, mask);
+  check<DTypeError>(mask.dtype() == DType::boolean, "masked_fill: the mask is ", mask.dtype(),
+                    "; it must be bool: compare something, or cast it");
+  broadcast("masked_fill", x.shape(), mask.shape());
   return where(mask, value, x);
 }
 

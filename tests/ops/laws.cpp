@@ -163,6 +163,39 @@ void expect_doubles(const OpCase& row, DType dtype) {
   }
 }
 
+/// A backward that runs out of memory leaves a gradient as it was, or one that nobody can mistake
+/// for a gradient; after zero_grad() the next one is right.
+void expect_gradients_survive(const OpCase& row, const Tensors& inputs, const Tensor& dy,
+                              int64_t most_allocations) {
+  const Passed right = run(row, inputs, dy);
+  for (int64_t n = 1; n <= most_allocations; ++n) {
+    Tensors leaves = leaves_of(row, inputs);
+    for (const Tensor& x : leaves)
+      if (x.requires_grad()) set_grad(x, full(x.shape(), 5, x.dtype()));
+    const Tensor y = row.f(leaves);
+    bool done = false;
+    memory_testing::fail_allocation(n);
+    try {
+      y.backward({.gradient = dy});
+      done = true;
+    } catch (const OutOfMemory&) {
+    }
+    memory_testing::fail_allocation(0);
+    if (done) return;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!leaves[i].requires_grad()) continue;
+      try {
+        for (double v : values(leaves[i].grad())) ASSERT_EQ(v, 5) << input_name(i) << " changed";
+      } catch (const AutogradError&) {  // said to be neither old nor new
+      }
+      leaves[i].zero_grad();
+    }
+    row.f(leaves).backward({.gradient = dy});
+    for (size_t i = 0; i < leaves.size(); ++i)
+      expect_same(leaves[i].grad(), right.gradients[i], "afterwards, " + input_name(i));
+  }
+}
+
 }  // namespace
 
 Tensors inputs_of(const OpCase& row, DType dtype, Numbers numbers, std::optional<int64_t> batch,
@@ -506,6 +539,7 @@ void expect_survives_no_memory(const OpCase& row, int64_t most_allocations) {
     }
     EXPECT_TRUE(done) << "still failing at allocation " << most_allocations;
   }
+  if (row.traits.differentiable) expect_gradients_survive(row, inputs, dy, most_allocations);
   const Passed again = run(row, inputs, dy);
   expect_same(again.y, right.y, "y afterwards");
   for (size_t i = 0; i < inputs.size(); ++i)
