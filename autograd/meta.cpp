@@ -12,7 +12,7 @@ TensorSpec gradient_of(const Tensor& x) {
 
 bool GradTarget::claim(uint64_t walk, int64_t position) {
   uint64_t before = 0;
-  if (!walk_.compare_exchange_strong(before, walk, std::memory_order_relaxed)) {
+  if (!walk_.compare_exchange_strong(before, walk, std::memory_order_acquire)) {
     check<AutogradError>(before == walk,
                          "backward: another pass is on this graph now; walk a graph, and add to a "
                          "leaf, from one thread at a time");

@@ -31,7 +31,8 @@ class GradTarget : public AutogradMeta {
   /// Marks this target as part of a walk, with its place in it; false if it is marked already. A
   /// graph is walked by one thread at a time: throws AutogradError if another walk is on it.
   bool claim(uint64_t walk, int64_t position);
-  void unclaim() { walk_.store(0, std::memory_order_relaxed); }
+  /// What this walk wrote is seen by the next one to claim.
+  void unclaim() { walk_.store(0, std::memory_order_release); }
   int64_t position() const { return position_; }
   void set_position(int64_t position) { position_ = position; }
 
