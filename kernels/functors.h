@@ -98,6 +98,7 @@ enum class Ternary : uint8_t {
 #define ACCRUE_FUNCTOR_NAMESPACE accrue::functor
 #endif
 
+// NOLINTNEXTLINE(modernize-concat-nested-namespaces): accrue::functor, as the macro spells it
 namespace ACCRUE_FUNCTOR_NAMESPACE {
 
 enum class Domain : uint8_t { real, number };
@@ -256,14 +257,14 @@ constexpr std::array<const char*, sizeof...(I)> names(std::index_sequence<I...>)
   return {Functor<static_cast<Op>(I)>::name...};
 }
 template <class Op>
-inline constexpr auto names_of =
+inline constexpr auto kNamesOf =
     names<Op>(std::make_index_sequence<static_cast<size_t>(Op::count)>{});
 
 }  // namespace functor
 
-inline const char* name_of(Unary f) { return functor::names_of<Unary>[static_cast<size_t>(f)]; }
-inline const char* name_of(Binary f) { return functor::names_of<Binary>[static_cast<size_t>(f)]; }
-inline const char* name_of(Ternary f) { return functor::names_of<Ternary>[static_cast<size_t>(f)]; }
+inline const char* name_of(Unary f) { return functor::kNamesOf<Unary>[static_cast<size_t>(f)]; }
+inline const char* name_of(Binary f) { return functor::kNamesOf<Binary>[static_cast<size_t>(f)]; }
+inline const char* name_of(Ternary f) { return functor::kNamesOf<Ternary>[static_cast<size_t>(f)]; }
 
 }  // namespace accrue
 #endif
