@@ -5,13 +5,15 @@
 // suites of tests/ops/: values, finite differences, the add rule, layouts, empty batches, threads,
 // 16-bit numbers, failing allocations and anomaly mode. A new operator is a new row.
 #pragma once
-#include <accrue/autograd/ops.h>
+#include "tests/ops/references.h"
+
 #include <accrue/core/factories.h>
 #include <accrue/core/random.h>
 
-#include "tests/ops/references.h"
+#include <accrue/autograd/ops.h>
 
-// clang-format off: the rows of a table
+// The rows of a table:
+// clang-format off
 
 namespace accrue::testing {
 
@@ -514,8 +516,9 @@ inline Rows attention_dropout_and_casts() {
 /// Every row.
 inline std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (auto* family : {table::arithmetic, table::functions_of_one, table::choice_and_comparison, table::reductions, table::products,
-        table::rows_and_losses, table::picks, table::shapes, table::images, table::attention_dropout_and_casts}) {
+  for (auto* family : {table::arithmetic, table::functions_of_one, table::choice_and_comparison,
+                       table::reductions, table::products, table::rows_and_losses, table::picks,
+                       table::shapes, table::images, table::attention_dropout_and_casts}) {
     for (OpCase& row : family()) all.push_back(std::move(row));
   }
   return all;
