@@ -33,11 +33,11 @@ class Random {
   Dims shape(int least_rank, int most_rank, int64_t most, bool nothing = false) {
     const auto rank = whole(least_rank, most_rank);
     Dims out;
-    for (int64_t d = 0; d < rank; ++d) {
-      int64_t n = of<int64_t>({1, 1, 2, 2, 3, 3, 4, 5, 7, 17, 33});
-      if (nothing && one_in(25)) n = 0;
-      if (numel(out) * n > most) n = 1;
-      out.push_back(n);
+    for (int64_t d = 0, product = 1; d < rank; ++d) {
+      int64_t n = of<int64_t>({1, 1, 2, 2, 3, 3, 4, 5, 7, 17, 33, 64, 1031});
+      if (product * n > most) n = 1;
+      product *= n;
+      out.push_back(nothing && one_in(25) ? 0 : n);
     }
     return out;
   }
@@ -204,7 +204,9 @@ OpCase rows(Random& r) {
 }
 
 OpCase products(Random& r) {
-  const auto size = [&] { return r.of<int64_t>({1, 2, 3, 5, 7, 17, 33}); };
+  const auto size = [&] {
+    return r.one_in(12) ? r.of<int64_t>({64, 70, 130}) : r.of<int64_t>({1, 2, 3, 5, 7, 17, 33});
+  };
   const int64_t m = size(), k = r.one_in(20) ? 0 : size(), n = size();
   if (r.one_in(3)) {
     const Dims batch = r.shape(0, 2, 12);
