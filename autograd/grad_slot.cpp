@@ -43,7 +43,7 @@ Dest GradSlot::into(const TensorSpec& spec) {
   own(spec);
   const Write write = holds_ ? Write::add : Write::overwrite;
   holds_ = true;
-  return {value_.view(), write};
+  return {value_, write};
 }
 
 Dest GradSlot::onto(const TensorSpec& spec) {

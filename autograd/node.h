@@ -25,13 +25,12 @@ class Node : public GradTarget {
   virtual void release() = 0;
   bool is_released() const { return released_; }
 
-  /// When the operator ran, counted over the whole process. An operator can only take what earlier
-  /// ones made; so latest first is an order in which every gradient is complete when it is used.
+  /// When the operator ran, by its thread's clock, which moves on past the sequence of every
+  /// operator whose result it meets. An operator can only take what earlier ones made; so latest
+  /// first is an order in which every gradient is complete when it is used.
   uint64_t sequence() const { return sequence_; }
   /// Where the inputs' gradients go; null for an input whose gradient nobody wants.
-  std::span<const Edge> edges() const {
-    return {edge_count_ <= inline_edges ? few_.data() : many_.data(), edge_count_};
-  }
+  std::span<const Edge> edges() const { return {many_ ? many_.get() : few_.data(), edge_count_}; }
   /// Bytes kept alive for backward.
   int64_t saved_bytes() const { return saved_bytes_; }
 
@@ -44,18 +43,22 @@ class Node : public GradTarget {
   static int64_t live();
 
  protected:
-  Node(const TensorSpec& output, std::span<Edge> edges, int64_t saved_bytes);
+  Node(const Tensor& output, std::span<Edge> edges, int64_t saved_bytes);
   void set_released() { saved_bytes_ = 0, released_ = true; }
 
  private:
   static constexpr size_t inline_edges = 4;
+  struct Waiting;
+  static thread_local Waiting waiting;
+  static uint64_t next_sequence(std::span<const Edge> edges);
 
   uint64_t sequence_;
   int64_t saved_bytes_;
   bool released_ = false;
   size_t edge_count_;
   std::array<Edge, inline_edges> few_;
-  std::vector<Edge> many_;
+  std::unique_ptr<Edge[]> many_;
+  Node* next_to_free_ = nullptr;
 };
 
 /// Makes `node` the origin of y.

@@ -55,7 +55,7 @@ inline constexpr size_t kAnyNumber = 0;
 template <class Op, size_t Inputs>
 class OpNode final : public Node {
  public:
-  OpNode(Op&& op, const TensorSpec& output, std::span<Edge> edges, int64_t saved_bytes)
+  OpNode(Op&& op, const Tensor& output, std::span<Edge> edges, int64_t saved_bytes)
       : Node(output, edges, saved_bytes), op_(std::move(op)) {}
 
   const char* name() const override { return Op::name; }
@@ -82,9 +82,7 @@ void record(Op&& op, Tensor& y, std::span<Node::Edge> edges) {
   if (std::none_of(edges.begin(), edges.end(), [](const auto& edge) { return bool(edge); })) return;
   const int64_t saved_bytes = SavedBytes::total();
   if (y.impl().use_count() > 1) y = y.alias(y.layout());  // the operator returned its input
-  attach(y, make_ref<OpNode<Op, Inputs>>(std::forward<Op>(op),
-                                         TensorSpec{y.shape(), y.dtype(), y.device()}, edges,
-                                         saved_bytes));
+  attach(y, make_ref<OpNode<Op, Inputs>>(std::forward<Op>(op), y, edges, saved_bytes));
   if (anomaly_enabled()) note_site(*node_of(y));
 }
 }  // namespace detail

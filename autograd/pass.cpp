@@ -117,7 +117,7 @@ void Pass::prepare_leaves(Tensor& seed) {
 
 void Pass::run_node(Node& node, GradSlot& slot, bool retain_graph) {
   if (slot.holds() && wants(static_cast<size_t>(node.position()))) {
-    const Tensor dy = run_hooks(node.hooks, slot.take());
+    const Tensor dy = node.hooks.empty() ? slot.take() : run_hooks(node.hooks, slot.take());
     if (node.retained && !capture_) retain(node, dy);
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].get() == &node) results_[i] = copy_of(dy);
@@ -133,7 +133,7 @@ void Pass::run_node(Node& node, GradSlot& slot, bool retain_graph) {
 
 void Pass::differentiate(Node& node, const Tensor& dy) {
   const auto edges = node.edges();
-  constexpr size_t few = 8;
+  constexpr size_t few = 4;
   std::array<GradSink, few> on_stack;
   std::vector<GradSink> on_heap(edges.size() > few ? edges.size() : 0);
   const std::span<GradSink> sinks(edges.size() > few ? on_heap.data() : on_stack.data(),

@@ -30,11 +30,7 @@ void Saved::check_version() const {
 Tensor Saved::get() const {
   if (!storage_) return {};
   check_version();
-  auto impl = make_ref<TensorImpl>();
-  impl->storage = storage_;
-  impl->layout = layout_;
-  impl->dtype = dtype_;
-  return Tensor(std::move(impl));
+  return Tensor(make_ref<TensorImpl>(storage_, layout_, dtype_));
 }
 
 Saved::operator ConstView() const {

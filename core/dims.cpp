@@ -28,9 +28,12 @@ int64_t checked_numel(const char* op, const Dims& shape, int64_t element_bytes) 
 }
 
 Dims row_major(const Dims& shape) {
-  Dims strides = Dims::filled(shape.size(), 1);
-  for (int i = shape.size() - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * std::max<int64_t>(shape[i + 1], 1);
+  Dims strides = shape;
+  int64_t step = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= std::max<int64_t>(shape[i], 1);
+  }
   return strides;
 }
 

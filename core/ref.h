@@ -27,9 +27,12 @@ class RefCounted {
   int64_t use_count() const { return count_.load(std::memory_order_acquire); }
   void add_owner() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void drop_owner() const {
-    if (count_.load(std::memory_order_acquire) == 1 ||
-        count_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      delete this;
+    if (leave()) delete this;
+  }
+  /// Gives one ownership up; true if it was the last, and the object is the caller's to delete.
+  bool leave() const {
+    return count_.load(std::memory_order_acquire) == 1 ||
+           count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 
   /// The first owner of an object that only its maker knows: no locked instruction.

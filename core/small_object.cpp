@@ -24,10 +24,16 @@ struct FreeCell {
   FreeCell* next;
 };
 
-// Without destructors, so that an object which dies after its thread's lists still finds them.
-thread_local std::array<FreeCell*, kSizes> free_cells{};
-thread_local std::array<int64_t, kSizes> kept{};
-thread_local bool is_ending = false;
+/// Without a destructor, so that an object which dies after its thread's lists still finds them.
+struct FreeLists {
+  struct List {
+    FreeCell* first = nullptr;
+    int64_t cells = 0;
+  };
+  std::array<List, kSizes> of_size;
+  bool is_ending = false;
+};
+constinit thread_local FreeLists free_lists;
 
 /// Empties the lists of a thread that ends; from then on nothing is kept.
 struct Cleaner {
@@ -35,13 +41,14 @@ struct Cleaner {
   Cleaner(const Cleaner&) = delete;
   Cleaner& operator=(const Cleaner&) = delete;
   ~Cleaner() {
-    is_ending = true;
-    for (FreeCell*& list : free_cells)
-      while (FreeCell* cell = list) {
-        list = cell->next;
+    free_lists.is_ending = true;
+    for (FreeLists::List& list : free_lists.of_size) {
+      while (FreeCell* cell = list.first) {
+        list.first = cell->next;
         ::operator delete(cell);
       }
-    kept.fill(0);
+      list.cells = 0;
+    }
   }
   void arm() {}
 };
@@ -49,23 +56,33 @@ thread_local Cleaner cleaner;
 
 size_t size_class(size_t bytes) { return (bytes - 1) / kCell; }
 
+/// The first cell of a list; in a thread's first use of any it registers the thread's end.
+__attribute__((noinline)) void start_list(FreeLists::List& list, void* memory) {
+  cleaner.arm();
+  list.first = new (memory) FreeCell{nullptr};
+  list.cells = 1;
+}
+
 }  // namespace
 
 void* allocate_small(size_t bytes) {
   const size_t size = size_class(bytes);
   if (size >= kSizes) return ::operator new(bytes);
-  FreeCell*& list = free_cells[size];
-  if (!list) return ::operator new((size + 1) * kCell);
-  --kept[size];
-  return std::exchange(list, list->next);
+  FreeLists::List& list = free_lists.of_size[size];
+  if (!list.first) return ::operator new((size + 1) * kCell);
+  --list.cells;
+  return std::exchange(list.first, list.first->next);
 }
 
 void free_small(void* memory, size_t bytes) noexcept {
   const size_t size = size_class(bytes);
-  if (size >= kSizes || kept[size] >= kKept || is_ending) return ::operator delete(memory);
-  if (!free_cells[size]) cleaner.arm();  // the first use in a thread registers its end
-  free_cells[size] = new (memory) FreeCell{free_cells[size]};
-  ++kept[size];
+  FreeLists& lists = free_lists;
+  if (size >= kSizes || lists.is_ending) return ::operator delete(memory);
+  FreeLists::List& list = lists.of_size[size];
+  if (list.cells == 0) return start_list(list, memory);
+  if (list.cells >= kKept) return ::operator delete(memory);
+  list.first = new (memory) FreeCell{list.first};
+  ++list.cells;
 }
 
 #endif

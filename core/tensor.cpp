@@ -5,22 +5,13 @@ namespace accrue {
 Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
   const auto element = static_cast<int64_t>(size_of(dtype));
   const int64_t n = checked_numel("empty", shape, element);
-  auto impl = make_ref<TensorImpl>();
-  impl->storage = make_ref<Storage>(static_cast<size_t>(n * element), device);
-  impl->layout = layout::contiguous(shape);
-  impl->dtype = dtype;
-  return Tensor(std::move(impl));
+  return Tensor(make_ref<TensorImpl>(make_ref<Storage>(static_cast<size_t>(n * element), device),
+                                     shape, dtype));
 }
 
 Tensor Tensor::alias(const Layout& layout) const {
-  auto impl = make_ref<TensorImpl>();
-  impl->storage = impl_->storage;
-  impl->layout = layout;
-  impl->dtype = impl_->dtype;
-  return Tensor(std::move(impl));
+  return Tensor(make_ref<TensorImpl>(impl_->storage, layout, impl_->dtype));
 }
-
-View Tensor::view() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
 
 double Tensor::item() const {
   check<ShapeError>(numel() == 1, "item: the tensor has shape ", shape(), " and ", numel(),

@@ -23,9 +23,15 @@ class AutogradMeta : public RefCounted {
 };
 
 struct TensorImpl final : RefCounted {
+  TensorImpl(Ref<Storage> memory, const Layout& where, DType type)
+      : storage(std::move(memory)), layout(where), dtype(type) {}
+  /// Dense, from the start of its memory.
+  TensorImpl(Ref<Storage> memory, const Dims& shape, DType type)
+      : storage(std::move(memory)), layout{shape, row_major(shape), 0}, dtype(type) {}
+
   Ref<Storage> storage;
   Layout layout;
-  DType dtype = DType::float32;
+  DType dtype;
   Ref<AutogradMeta> autograd;
 };
 
@@ -61,8 +67,8 @@ class Tensor {
                       ", but the tensor is ", dtype());
     return static_cast<T*>(data_pointer());
   }
-  View view() const;
-  operator ConstView() const { return view(); }
+  View view() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
+  operator ConstView() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
 
   /// The value of a tensor of one element, on the host. Throws ShapeError for any other.
   double item() const;

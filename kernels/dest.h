@@ -19,14 +19,15 @@ struct Dest {
 
   Dest() = default;
   Dest(const View& where, Write how) : view(where), write(how), wanted_(true) {}
+  Dest(const Tensor& where, Write how) : view(where.view()), write(how), wanted_(true) {}
 
  private:
   bool wanted_ = false;
 };
 
 /// A fresh result.
-inline Dest into(const Tensor& y) { return {y.view(), Write::overwrite}; }
+inline Dest into(const Tensor& y) { return {y, Write::overwrite}; }
 /// A tensor whose content the result is added to.
-inline Dest adding_to(const Tensor& y) { return {y.view(), Write::add}; }
+inline Dest adding_to(const Tensor& y) { return {y, Write::add}; }
 
 }  // namespace accrue

@@ -25,8 +25,9 @@ void check_floating(const char* op, const Tensor& x) {
 
 Tensor result_of(const char* op, const Tensor& a, const Tensor& b) {
   check_together(op, a, b);
-  return Tensor::empty(broadcast(op, a.shape(), b.shape()), promote(a.dtype(), b.dtype()),
-                       a.device());
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (a.shape() == b.shape()) return Tensor::empty(a.shape(), dtype, a.device());
+  return Tensor::empty(broadcast(op, a.shape(), b.shape()), dtype, a.device());
 }
 
 Tensor reshaped(const Tensor& x, const Dims& shape) {

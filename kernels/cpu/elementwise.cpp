@@ -24,8 +24,10 @@ bool is_dense(const Dims& shape, const Dims& strides) {
   return true;
 }
 
+/// REQUIRES: y is dense.
 bool is_like(const ConstView& x, const View& y) {
-  return x.dtype == y.dtype && x.shape == y.shape && is_dense(x.shape, x.strides);
+  return x.dtype == y.dtype && x.shape == y.shape &&
+         (x.strides == y.strides || is_dense(x.shape, x.strides));
 }
 
 template <class C>
@@ -70,8 +72,8 @@ void run(Op op, const Params& p, const ConstView* const* inputs, int count, cons
 }
 
 bool copy_bytes(const ConstView& x, const Dest& y) {
-  if (y.write == Write::add || !is_like(x, y.view)) return false;
-  if (!is_dense(y.view.shape, y.view.strides)) return false;
+  if (y.write == Write::add || !is_dense(y.view.shape, y.view.strides)) return false;
+  if (!is_like(x, y.view)) return false;
   const auto bytes = numel(y.view.shape) * static_cast<int64_t>(size_of(y.view.dtype));
   const auto* from = static_cast<const char*>(x.data);
   auto* to = static_cast<char*>(y.view.data);

@@ -21,11 +21,11 @@ HWY_EXPORT(binary_double);
 
 template <>
 Block<float> block_of<float>(Binary f) {
-  return HWY_DYNAMIC_DISPATCH(binary_float)(f);
+  return ACCRUE_TARGET_DISPATCH(binary_float)(f);
 }
 template <>
 Block<double> block_of<double>(Binary f) {
-  return HWY_DYNAMIC_DISPATCH(binary_double)(f);
+  return ACCRUE_TARGET_DISPATCH(binary_double)(f);
 }
 
 }  // namespace accrue::kernels::cpu

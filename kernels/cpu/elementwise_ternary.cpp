@@ -21,11 +21,11 @@ HWY_EXPORT(ternary_double);
 
 template <>
 Block<float> block_of<float>(Ternary f) {
-  return HWY_DYNAMIC_DISPATCH(ternary_float)(f);
+  return ACCRUE_TARGET_DISPATCH(ternary_float)(f);
 }
 template <>
 Block<double> block_of<double>(Ternary f) {
-  return HWY_DYNAMIC_DISPATCH(ternary_double)(f);
+  return ACCRUE_TARGET_DISPATCH(ternary_double)(f);
 }
 
 }  // namespace accrue::kernels::cpu

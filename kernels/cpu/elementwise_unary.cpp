@@ -21,11 +21,11 @@ HWY_EXPORT(unary_double);
 
 template <>
 Block<float> block_of<float>(Unary f) {
-  return HWY_DYNAMIC_DISPATCH(unary_float)(f);
+  return ACCRUE_TARGET_DISPATCH(unary_float)(f);
 }
 template <>
 Block<double> block_of<double>(Unary f) {
-  return HWY_DYNAMIC_DISPATCH(unary_double)(f);
+  return ACCRUE_TARGET_DISPATCH(unary_double)(f);
 }
 
 }  // namespace accrue::kernels::cpu

@@ -1,12 +1,16 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-
+// targets.h first: it tells Highway which targets there are, and with that where each stands in
+// the tables.
+// clang-format off
 #include <accrue/core/error.h>
 
 #include <accrue/kernels/cpu/targets.h>
+
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+// clang-format on
 
 namespace accrue::kernels::cpu {
 namespace {
@@ -30,6 +34,7 @@ void limit(std::string_view name) {
   if (name == "baseline") allowed &= ~(kAvx2 | (kAvx2 - (kAvx2 != 0)));
   if (!name.empty()) hwy::SetSupportedTargetsForTest(allowed);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  target_index.store(hwy::GetChosenTarget().GetIndex(), std::memory_order_relaxed);
 }
 
 // Before main, so that it holds for every kernel; a name that is wrong is ignored here and
@@ -47,6 +52,13 @@ const char* simd_target() {
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
   if (usable & kAvx3) return "avx3";
   return usable & kAvx2 ? "avx2" : "baseline";
+}
+
+size_t choose_target() {
+  hwy::ChosenTarget& target = hwy::GetChosenTarget();
+  if (!target.IsInitialized()) target.Update(hwy::SupportedTargets());
+  target_index.store(target.GetIndex(), std::memory_order_relaxed);
+  return target.GetIndex();
 }
 
 void limit_simd_target(const char* name) { limit(name); }
