@@ -41,12 +41,9 @@ Dims pooled_shape(const char* op, const Tensor& x, PoolParams& p, bool ceil_mode
                     "; it must be [batch, channels, height, width] or [channels, height, width]");
   for (size_t d = 0; d < 2; ++d) {
     if (p.stride[d] == 0) p.stride[d] = p.kernel[d];
-    check<ValueError>(p.kernel[d] >= 1, op, ": the kernel is ", p.kernel[d],
-                      "; it must be at least 1");
-    check<ValueError>(p.stride[d] >= 1, op, ": the stride is ", p.stride[d],
-                      "; it must be at least 1, or 0 for the kernel's size");
-    check<ValueError>(p.dilation[d] >= 1, op, ": the dilation is ", p.dilation[d],
-                      "; it must be at least 1");
+    ops::check_window(op, "kernel", p.kernel[d], 1);
+    ops::check_window(op, "stride", p.stride[d], 1);
+    ops::check_window(op, "dilation", p.dilation[d], 1);
     check<ValueError>(p.padding[d] >= 0 && 2 * p.padding[d] <= p.kernel[d], op, ": the padding is ",
                       p.padding[d], " for a kernel of ", p.kernel[d],
                       "; padding at most half the kernel can be, and not below 0");

@@ -13,6 +13,10 @@ void check_defined(const char* op, const Tensor& x);
 /// Throws DTypeError unless x is floating point.
 void check_floating(const char* op, const Tensor& x);
 
+/// For a kernel's size, stride, padding or dilation. Throws ValueError unless `value` is in
+/// [least, 2³¹), so that sizes made of them do not overflow.
+void check_window(const char* op, const char* what, int64_t value, int64_t least);
+
 /// Uninitialised, for the result of an operator on a and b: their broadcast shape and promoted
 /// dtype. Throws ShapeError, DeviceError.
 Tensor result_of(const char* op, const Tensor& a, const Tensor& b);
