@@ -2,6 +2,7 @@
 #include <numbers>
 #include <utility>
 
+#include <accrue/core/convert.h>
 #include <accrue/core/factories.h>
 #include <accrue/core/random.h>
 
@@ -29,14 +30,6 @@ double standard_normal(Philox philox, int64_t i) {
 uint64_t below(uint64_t n, uint64_t bits) {
   __extension__ using Wide = unsigned __int128;
   return n == 0 ? bits : static_cast<uint64_t>(Wide{bits} * n >> 64);
-}
-
-template <class T>
-T convert(double value) {
-  if constexpr (is_16bit_float(dtype_of<T>()))
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
 }
 
 /// Whether T has this integer and all between it and 0.
