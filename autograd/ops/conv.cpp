@@ -8,17 +8,7 @@
 namespace accrue {
 namespace {
 
-// The kernels know images in batches only: a missing dimension is one of size 1.
-template <class V>
-V with_dim(V view, int at) {
-  view.shape.insert(at, 1);
-  view.strides.insert(at, 0);
-  return view;
-}
-Dest with_dim(Dest dest, int at) {
-  dest.view = with_dim(dest.view, at);
-  return dest;
-}
+using ops::with_dim;
 
 // y = bias + w ⋆ x    dx = wᵀ ⋆ dy    dw = Σ dy ⋆ x    dbias = Σ dy
 // over images of one (conv1d) or two dimensions.
@@ -36,8 +26,8 @@ struct Conv {
     shape.push_back(w.size(0));
     for (int d = 0; d < Spatial; ++d) shape.push_back(out_size(x, w, d));
     Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-    kernels::conv2d(images(ConstView(x)), kernel(ConstView(w)),
-                    bias.defined() ? ConstView(bias) : ConstView{}, p, images(into(y)));
+    kernels::conv2d(images(ConstView(x)), kernel(ConstView(w)), ops::view_of(bias), p,
+                    images(into(y)));
     if (w.requires_grad()) saved_x = x;
     if (x.requires_grad()) saved_w = w;
     return y;
@@ -51,7 +41,7 @@ struct Conv {
   }
 
  private:
-  // [n, c, h, w] of what may lack the first or the third.
+  // [n, c, h, w] of what may lack the first or the third: the kernels know images in batches only.
   static ConstView images(const ConstView& v) {
     const ConstView batched = v.shape.size() == Spatial + 2 ? v : with_dim(v, 0);
     return Spatial == 2 ? batched : with_dim(batched, 2);

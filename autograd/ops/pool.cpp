@@ -11,17 +11,8 @@ namespace {
 using kernels::PoolParams;
 
 // The kernels know images in batches only.
-template <class V>
-V batched(V view) {
-  if (view.shape.size() == 4) return view;
-  view.shape.insert(0, 1);
-  view.strides.insert(0, 0);
-  return view;
-}
-Dest batched(Dest dest) {
-  dest.view = batched(dest.view);
-  return dest;
-}
+ConstView batched(const ConstView& x) { return x.shape.size() == 4 ? x : ops::with_dim(x, 0); }
+Dest batched(const Dest& y) { return y.view.shape.size() == 4 ? y : ops::with_dim(y, 0); }
 
 int64_t pooled_size(const char* op, const PoolParams& p, size_t d, int64_t in, bool ceil_mode) {
   const int64_t reach = p.dilation[d] * (p.kernel[d] - 1) + 1, padded = in + 2 * p.padding[d];
