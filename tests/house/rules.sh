@@ -47,10 +47,11 @@ unguarded() {  # foreach_target includes some headers once for each target: they
   [ ${#headers[@]} = 0 ] ||
     grep -LE '^#pragma once|^#ifndef ACCRUE_[A-Z_0-9]+_H|HWY_TARGET_TOGGLE' -- "${headers[@]}" || true
 }
-unlisted() {  # a source of a layer that its CMakeLists.txt does not name is never compiled
+unlisted() {  # a source of a layer that no CMakeLists.txt at or above it names is never compiled
   local file folder
   for file in "${library[@]}"; do
-    folder=${file%%/*}
+    folder=$(dirname "$file")
+    while [ ! -f "$folder/CMakeLists.txt" ] && [ "$folder" != . ]; do folder=$(dirname "$folder"); done
     grep -qF "${file#"$folder"/}" "$folder/CMakeLists.txt" 2>/dev/null || echo "$file"
   done
 }
