@@ -1,5 +1,3 @@
-#include <utility>
-
 #include <accrue/kernels/random.h>
 
 #include <accrue/autograd/ops/dropout.h>
@@ -12,11 +10,9 @@ namespace {
 struct Dropout {
   static constexpr const char* name = "dropout";
   double p;
-  Generator* generator;  // until forward has drawn
-  Philox bits = {};
+  Philox bits;
   Tensor forward(const Tensor& x) {
     Tensor y = ops::result_of(x);
-    bits = std::exchange(generator, nullptr)->next_call();  // when nothing can fail any more
     kernels::dropout(x, p, bits, into(y));
     return y;
   }
@@ -32,7 +28,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
   check<ValueError>(p >= 0 && p <= 1, Dropout::name, ": the probability is ", p,
                     "; it must be in [0, 1]");
   if (!training || p == 0) return x;
-  return apply(Dropout{p, &generator}, x);
+  return apply(Dropout{p, generator.next_call()}, x);
 }
 
 }  // namespace accrue
