@@ -43,6 +43,10 @@ void bind_grad(const Tensor& leaf, const Tensor& buffer) {
                     buffer.dtype(), ", the gradient ", meta.spec().dtype, "; they must be equal");
   check<ShapeError>(!layout::has_overlap(buffer.layout()),
                     "bind_grad: several elements of the buffer share memory; clone it first");
+  check<AutogradError>(
+      !buffer.same_storage(leaf),
+      "bind_grad: the buffer lies in the leaf's own memory, which its gradient would "
+      "overwrite; take another");
   meta.grad.bind(detach(buffer));
 }
 

@@ -33,7 +33,7 @@ bool is_leaf(const Tensor& x);
 void retain_grad(const Tensor& x);
 /// Makes `buffer` the memory of a leaf's gradient from now on, and the gradient absent: a slice of
 /// a data-parallel bucket, say. Throws ShapeError, DTypeError if it does not fit, or overlaps
-/// itself.
+/// itself, AutogradError if it lies in the memory of the leaf's values.
 void bind_grad(const Tensor& leaf, const Tensor& buffer);
 /// Makes `value` a leaf's gradient: copied into its memory.
 void set_grad(const Tensor& leaf, const Tensor& value);

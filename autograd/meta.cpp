@@ -15,7 +15,7 @@ bool GradTarget::claim(uint64_t walk, int64_t position) {
   if (!walk_.compare_exchange_strong(before, walk, std::memory_order_acquire)) {
     check<AutogradError>(before == walk,
                          "backward: another pass is on this graph now; walk a graph, and add to a "
-                         "leaf, from one thread at a time");
+                         "leaf, from one thread at a time, and not from a hook of that pass");
     return false;
   }
   position_ = position;

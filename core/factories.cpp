@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include <accrue/core/convert.h>
 #include <accrue/core/factories.h>
 
 namespace accrue {
@@ -9,7 +10,7 @@ namespace {
 
 /// An integer dtype takes what its range holds, cut towards 0; bool takes what is not 0.
 template <class T>
-T convert(const char* op, double value) {
+T checked(const char* op, double value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     constexpr auto lowest = static_cast<double>(std::numeric_limits<T>::min());
     const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
@@ -17,10 +18,7 @@ T convert(const char* op, double value) {
                       " does not fit dtype ", dtype_of<T>(), "; its range is [", lowest, ", ",
                       above, ")");
   }
-  if constexpr (is_16bit_float(dtype_of<T>()))
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
+  return convert<T>(value);
 }
 
 /// A fresh tensor of f(i), i = 0 .. numel-1, each converted to dtype.
@@ -31,7 +29,7 @@ Tensor generate(const char* op, const Dims& shape, DType dtype, Device device, F
   visit_any(dtype, [&]<class T>() {
     T* out = host.data<T>();
     const int64_t n = host.numel();
-    for (int64_t i = 0; i < n; ++i) out[i] = convert<T>(op, f(i));
+    for (int64_t i = 0; i < n; ++i) out[i] = checked<T>(op, f(i));
   });
   return to_device(host, device);
 }

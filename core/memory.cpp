@@ -64,14 +64,14 @@ void* allocate(Device device, size_t bytes, MemoryKind kind) {
   Pool& pool = pool_of(device);
   const auto asked = static_cast<int64_t>(std::min<size_t>(bytes, INT64_MAX));
   std::unique_lock lock(pool.lock);
-  ++pool.stats.blocks;
+  pool.stats.blocks += kind != MemoryKind::workspace;
   if (bytes == 0) return nullptr;
   ++pool.seen;
   const bool fails = pool.seen >= pool.fail_first && pool.seen <= pool.fail_last;
   const bool fits = pool.limit == 0 || asked <= pool.limit - pool.stats.total.live;
   void* memory = fits && !fails ? pool.source->allocate(bytes) : nullptr;
   if (!memory) [[unlikely]] {
-    --pool.stats.blocks;
+    pool.stats.blocks -= kind != MemoryKind::workspace;
     const Shortage shortage{asked, kind, fits ? 0 : pool.limit, fails, pool.stats};
     lock.unlock();
     throw_out_of_memory(shortage);
@@ -89,7 +89,7 @@ void* allocate(Device device, size_t bytes, MemoryKind kind) {
 void deallocate(Device device, void* memory, size_t bytes, MemoryKind kind) noexcept {
   Pool& pool = pool_of(device);
   const std::lock_guard lock(pool.lock);
-  --pool.stats.blocks;
+  pool.stats.blocks -= kind != MemoryKind::workspace;
   if (!memory) return;
   if (pool.poison) std::memset(memory, kPoison, bytes);
   pool.stats.total.live -= static_cast<int64_t>(bytes);

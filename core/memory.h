@@ -24,7 +24,7 @@ struct MemoryUse {
 struct MemoryStats {
   MemoryUse total;
   std::array<MemoryUse, kMemoryKinds> by_kind;
-  int64_t blocks = 0;           ///< allocations that live now, those of 0 bytes included
+  int64_t blocks = 0;           ///< tensors' allocations that live now, empty ones included
   int64_t reserved = 0;         ///< bytes held from the system, in use or not
   int64_t system_requests = 0;  ///< how often the system was asked for more
 

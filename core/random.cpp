@@ -2,6 +2,7 @@
 #include <numbers>
 #include <utility>
 
+#include <accrue/core/convert.h>
 #include <accrue/core/factories.h>
 #include <accrue/core/random.h>
 
@@ -31,14 +32,6 @@ uint64_t below(uint64_t n, uint64_t bits) {
   return n == 0 ? bits : static_cast<uint64_t>(Wide{bits} * n >> 64);
 }
 
-template <class T>
-T convert(double value) {
-  if constexpr (is_16bit_float(dtype_of<T>()))
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
-}
-
 /// Whether T has this integer and all between it and 0.
 template <class T>
 bool holds(int64_t value) {
@@ -52,18 +45,18 @@ bool holds(int64_t value) {
   return std::abs(static_cast<double>(value)) <= std::ldexp(1.0, digits);
 }
 
-/// x[i] = f.template operator()<T>(i) in row-major order.
+/// x[i] = f.template operator()<T>(bits, i) in row-major order.
 template <class F>
-void fill(const char* op, Tensor& x, F&& f) {
+void fill(const char* op, Tensor& x, Generator& generator, F&& f) {
   check<DeviceError>(x.device().is_cpu(), op, ": the tensor is on ", x.device(),
                      "; make the numbers on the cpu and copy them");
   check<ShapeError>(!layout::has_overlap(x.layout()), op, ": elements of the tensor of shape ",
                     x.shape(), " and strides ", x.strides(), " share memory; clone it first");
-  visit_float(x.dtype(), [&]<class T>() {
+  visit_float(x.dtype(), [&, bits = generator.next_call()]<class T>() {
     T* out = x.data<T>();
     int64_t i = 0;
     layout::for_each_offset(x.layout(),
-                            [&](int64_t at) { out[at] = f.template operator()<T>(i++); });
+                            [&](int64_t at) { out[at] = f.template operator()<T>(bits, i++); });
   });
   x.storage().bump_version();
 }
@@ -95,8 +88,8 @@ void manual_seed(uint64_t seed) { default_generator().set_state({.seed = seed, .
 void uniform_(Tensor& x, double low, double high, Generator& generator) {
   check_range("uniform_", low, high);
   check_floating("uniform_", x.dtype());
-  fill("uniform_", x, [=, philox = generator.next_call()]<class T>(int64_t i) {
-    const T value = convert<T>(low + unit<T>(philox, i) * (high - low));
+  fill("uniform_", x, generator, [=]<class T>(Philox bits, int64_t i) {
+    const T value = convert<T>(low + unit<T>(bits, i) * (high - low));
     return static_cast<double>(value) < high ? value : convert<T>(low);  // rounded up to high
   });
 }
@@ -104,8 +97,8 @@ void uniform_(Tensor& x, double low, double high, Generator& generator) {
 void normal_(Tensor& x, double mean, double std, Generator& generator) {
   check_normal("normal_", mean, std);
   check_floating("normal_", x.dtype());
-  fill("normal_", x, [=, philox = generator.next_call()]<class T>(int64_t i) {
-    return convert<T>(mean + std * standard_normal(philox, i));
+  fill("normal_", x, generator, [=]<class T>(Philox bits, int64_t i) {
+    return convert<T>(mean + std * standard_normal(bits, i));
   });
 }
 

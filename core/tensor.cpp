@@ -1,3 +1,4 @@
+#include <accrue/core/convert.h>
 #include <accrue/core/tensor.h>
 
 namespace accrue {
@@ -35,12 +36,7 @@ std::vector<T> Tensor::to_vector() const {
   out.reserve(static_cast<size_t>(numel()));
   visit_any(dtype(), [&]<class S>() {
     const S* x = data<S>();
-    layout::for_each_offset(layout(), [&](int64_t at) {
-      if constexpr (is_16bit_float(dtype_of<S>()))
-        out.push_back(static_cast<T>(float(x[at])));
-      else
-        out.push_back(static_cast<T>(x[at]));
-    });
+    layout::for_each_offset(layout(), [&](int64_t at) { out.push_back(convert<T>(x[at])); });
   });
   return out;
 }

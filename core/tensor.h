@@ -74,7 +74,7 @@ class Tensor {
   double item() const;
   /// One element, on the host. Throws IndexError.
   double at(const Dims& index) const;
-  /// All elements in row-major order, on the host, converted to T.
+  /// All elements in row-major order, on the host, converted to T as cast() does.
   template <class T>
   std::vector<T> to_vector() const;
   std::string to_string() const;

@@ -55,48 +55,60 @@ void check_options(const SplitOptions& options) {
                       " samples into equal micro-batches; it must divide --batch");
 }
 
+/// The first images, alone in memory.
+Batch first_batch(const SplitOptions& options) {
+  const Split images = load_fashion_mnist(fashion_mnist_folder()).train;
+  check<ValueError>(options.batch <= images.size(), "--batch: ", options.batch,
+                    " samples; there are ", images.size());
+  return make_batch(images, arange(options.batch));
+}
+
+SplitRow measure(const SplitOptions& options, const Batch& batch, int64_t count,
+                 std::vector<float>& first_gradients) {
+  manual_seed(options.seed);
+  const auto model = make_model(options.model);
+  const auto optimizer = make_optimizer("adamw", *model, 1e-3);
+  accumulate(*model, batch, count);
+  first_gradients = gradients(*model);
+  const auto step = [&] {
+    optimizer->zero_grad();
+    accumulate(*model, batch, count);
+    optimizer->step({.grad_scale = 1.0 / static_cast<double>(options.batch)});
+  };
+  step();
+  reset_peak_memory_stats();
+  const auto start = Clock::now();
+  double seconds = 0;
+  int64_t steps = 0;
+  for (; seconds < options.seconds || steps == 0; ++steps) {
+    step();
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  return {.count = count,
+          .micro_batch = options.batch / count,
+          .samples_per_s = static_cast<double>(steps * options.batch) / seconds,
+          .peak_bytes = memory_stats().total.peak};
+}
+
+void compare(const std::vector<float>& mine, const std::vector<float>& whole, SplitRow& row) {
+  for (size_t i = 0; i < mine.size(); ++i)
+    row.largest_difference =
+        std::max(row.largest_difference, std::abs(double{mine[i]} - double{whole[i]}));
+  row.identical = std::memcmp(mine.data(), whole.data(), mine.size() * sizeof(float)) == 0;
+}
+
 }  // namespace
 
 std::vector<SplitRow> measure_splits(const SplitOptions& options) {
   check_options(options);
   use_threads(options.threads);
-  const Split images = load_fashion_mnist(fashion_mnist_folder()).train;
-  check<ValueError>(options.batch <= images.size(), "--batch: ", options.batch,
-                    " samples; there are ", images.size());
-  const Batch batch = make_batch(images, arange(options.batch));
-  std::vector<SplitRow> rows;
-  std::vector<float> whole;
-  for (int64_t count : options.counts) {
-    manual_seed(options.seed);
-    const auto model = make_model(options.model);
-    const auto optimizer = make_optimizer("adamw", *model, 1e-3);
-    SplitRow row{.count = count, .micro_batch = options.batch / count};
-    accumulate(*model, batch, count);
-    const std::vector<float> mine = gradients(*model);
-    if (whole.empty()) whole = mine;
-    for (size_t i = 0; i < mine.size(); ++i)
-      row.largest_difference =
-          std::max(row.largest_difference, std::abs(double{mine[i]} - double{whole[i]}));
-    row.identical = std::memcmp(mine.data(), whole.data(), mine.size() * sizeof(float)) == 0;
-
-    const auto step = [&] {
-      optimizer->zero_grad();
-      accumulate(*model, batch, count);
-      optimizer->step({.grad_scale = 1.0 / static_cast<double>(options.batch)});
-    };
-    step();
-    reset_peak_memory_stats();
-    const auto start = Clock::now();
-    double seconds = 0;
-    int64_t steps = 0;
-    for (; seconds < options.seconds || steps == 0; ++steps) {
-      step();
-      seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    }
-    row.samples_per_s = static_cast<double>(steps * options.batch) / seconds;
-    row.peak_bytes = memory_stats().total.peak;
-    rows.push_back(row);
-  }
+  const Batch batch = first_batch(options);
+  std::vector<SplitRow> rows(options.counts.size());
+  std::vector<std::vector<float>> all_gradients(rows.size());
+  // The smallest micro-batches first: threads keep the workspace that larger ones need.
+  for (size_t i = rows.size(); i-- > 0;)
+    rows[i] = measure(options, batch, options.counts[i], all_gradients[i]);
+  for (size_t i = 0; i < rows.size(); ++i) compare(all_gradients[i], all_gradients[0], rows[i]);
   return rows;
 }
 

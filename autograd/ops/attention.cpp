@@ -32,13 +32,12 @@ struct Attention {
     check_inputs(q, k, v);
     if (p.scale == 0) p.scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
     stretch_mask(q, k);
-    if (p.dropout_p > 0) p.bits = default_generator().next_call();
     Tensor y = empty_result(q, v.size(-1));
     Dims row_shape = q.shape();
     row_shape.erase(q.dim() - 1);
     const Tensor sums = Tensor::empty(row_shape, DType::float64, q.device());
-    kernels::attention(q, k, v, mask.defined() ? ConstView(mask) : ConstView{}, p, into(y),
-                       into(sums));
+    if (p.dropout_p > 0) p.bits = default_generator().next_call();
+    kernels::attention(q, k, v, ops::view_of(mask), p, into(y), into(sums));
     if (save) saved_q = q, saved_k = k, saved_v = v, saved_mask = mask, lse = sums;
     mask = {};
     return y;

@@ -8,17 +8,7 @@
 namespace accrue {
 namespace {
 
-// The kernels know images in batches only: a missing dimension is one of size 1.
-template <class V>
-V with_dim(V view, int at) {
-  view.shape.insert(at, 1);
-  view.strides.insert(at, 0);
-  return view;
-}
-Dest with_dim(Dest dest, int at) {
-  dest.view = with_dim(dest.view, at);
-  return dest;
-}
+using ops::with_dim;
 
 // y = bias + w ⋆ x    dx = wᵀ ⋆ dy    dw = Σ dy ⋆ x    dbias = Σ dy
 // over images of one (conv1d) or two dimensions.
@@ -36,8 +26,8 @@ struct Conv {
     shape.push_back(w.size(0));
     for (int d = 0; d < Spatial; ++d) shape.push_back(out_size(x, w, d));
     Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-    kernels::conv2d(images(ConstView(x)), kernel(ConstView(w)),
-                    bias.defined() ? ConstView(bias) : ConstView{}, p, images(into(y)));
+    kernels::conv2d(images(ConstView(x)), kernel(ConstView(w)), ops::view_of(bias), p,
+                    images(into(y)));
     if (w.requires_grad()) saved_x = x;
     if (x.requires_grad()) saved_w = w;
     return y;
@@ -51,7 +41,7 @@ struct Conv {
   }
 
  private:
-  // [n, c, h, w] of what may lack the first or the third.
+  // [n, c, h, w] of what may lack the first or the third: the kernels know images in batches only.
   static ConstView images(const ConstView& v) {
     const ConstView batched = v.shape.size() == Spatial + 2 ? v : with_dim(v, 0);
     return Spatial == 2 ? batched : with_dim(batched, 2);
@@ -93,12 +83,9 @@ struct Conv {
                       "; cast one of them");
     for (int d = 0; d < Spatial; ++d) {
       const size_t a = axis(d);
-      check<ValueError>(p.stride[a] >= 1, name, ": the stride is ", p.stride[a],
-                        "; it must be at least 1");
-      check<ValueError>(p.padding[a] >= 0, name, ": the padding is ", p.padding[a],
-                        "; it must not be negative");
-      check<ValueError>(p.dilation[a] >= 1, name, ": the dilation is ", p.dilation[a],
-                        "; it must be at least 1");
+      ops::check_window(name, "stride", p.stride[a], 1);
+      ops::check_window(name, "padding", p.padding[a], 0);
+      ops::check_window(name, "dilation", p.dilation[a], 1);
     }
     check<ValueError>(p.groups >= 1, name, ": groups is ", p.groups, "; it must be at least 1");
     const int64_t channels = x.size(-Spatial - 1);
@@ -108,6 +95,14 @@ struct Conv {
     check<ShapeError>(w.size(1) * p.groups == channels, name, ": x has ", channels, " channels in ",
                       p.groups, " groups, but w takes ", w.size(1), " a group: x is ", x.shape(),
                       ", w is ", w.shape());
+    // The kernels lay images out with their padding, up to a stride more, around x and around dy.
+    auto laid_out = static_cast<double>(std::max(channels, w.size(0)));
+    for (int d = 0; d < Spatial; ++d) {
+      const size_t a = axis(d);
+      laid_out *= static_cast<double>(x.size(d - Spatial) + 2 * p.padding[a] + p.stride[a]);
+    }
+    check<ShapeError>(laid_out < 0x1p48, name, ": the padded input is too large: x is ", x.shape(),
+                      ", with padding and stride ", laid_out, " elements an image");
     if (!bias.defined()) return;
     ops::check_together(name, x, bias);
     check<ShapeError>(bias.shape() == Dims{w.size(0)}, name, ": bias has shape ", bias.shape(),

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <accrue/kernels/random.h>
 
 #include <accrue/autograd/ops/dropout.h>
@@ -10,9 +12,11 @@ namespace {
 struct Dropout {
   static constexpr const char* name = "dropout";
   double p;
-  Philox bits;
+  Generator* generator;  // until forward has drawn
+  Philox bits = {};
   Tensor forward(const Tensor& x) {
     Tensor y = ops::result_of(x);
+    bits = std::exchange(generator, nullptr)->next_call();  // when nothing can fail any more
     kernels::dropout(x, p, bits, into(y));
     return y;
   }
@@ -28,7 +32,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
   check<ValueError>(p >= 0 && p <= 1, Dropout::name, ": the probability is ", p,
                     "; it must be in [0, 1]");
   if (!training || p == 0) return x;
-  return apply(Dropout{p, generator.next_call()}, x);
+  return apply(Dropout{p, &generator}, x);
 }
 
 }  // namespace accrue

@@ -21,7 +21,7 @@ struct CrossEntropy {
     Tensor loss = Tensor::empty(shape, logits.dtype(), device);
     const Tensor row_lse = Tensor::empty(target.shape(), DType::float64, device);
     const Tensor count = Tensor::empty({}, DType::float64, device);
-    kernels::cross_entropy(p, logits, target, view_of(weight), into(loss), into(row_lse),
+    kernels::cross_entropy(p, logits, target, ops::view_of(weight), into(loss), into(row_lse),
                            into(count));
     if (logits.requires_grad()) {
       x = logits, lse = row_lse, counted = count;
@@ -35,7 +35,6 @@ struct CrossEntropy {
     const Tensor each = dy.alias(layout::expand(dy.layout(), saved_target.shape()));
     kernels::cross_entropy_grad(p, each, x, saved_target, saved_weight, lse, counted, into(dx));
   }
-  static ConstView view_of(const Tensor& t) { return t.defined() ? t.view() : ConstView(); }
 };
 
 // loss = f(a, b), summed or averaged       da = dy · scale · ∂f(a, b)       db = dy · scale · ∂f(b,

@@ -8,22 +8,12 @@ namespace accrue {
 namespace {
 
 using kernels::transposed;
+using ops::with_dim;
 
-// A view with a dimension of size 1 put in: how a vector becomes a matrix.
-template <class AnyView>
-AnyView with_dim(AnyView x, int at) {
-  x.shape.insert(at, 1);
-  x.strides.insert(at, 0);
-  return x;
-}
 ConstView as_rows(const ConstView& x) { return x.shape.size() == 1 ? with_dim(x, 0) : x; }
 ConstView as_columns(const ConstView& x) { return x.shape.size() == 1 ? with_dim(x, 1) : x; }
-Dest as_rows(const Dest& d) {
-  return d.view.shape.size() == 1 ? Dest(with_dim(d.view, 0), d.write) : d;
-}
-Dest as_columns(const Dest& d) {
-  return d.view.shape.size() == 1 ? Dest(with_dim(d.view, 1), d.write) : d;
-}
+Dest as_rows(const Dest& d) { return d.view.shape.size() == 1 ? with_dim(d, 0) : d; }
+Dest as_columns(const Dest& d) { return d.view.shape.size() == 1 ? with_dim(d, 1) : d; }
 
 void check_product(const char* op, const Tensor& a, const Tensor& b) {
   ops::check_together(op, a, b);

@@ -6,8 +6,6 @@
 namespace accrue {
 namespace {
 
-ConstView view_of(const Tensor& t) { return t.defined() ? t.view() : ConstView(); }
-
 // y = x̂ · w + b      dx = (g - mean(g) - x̂ · mean(g · x̂)) · rstd, g = dy · w
 // dw = Σ dy · x̂      db = Σ dy
 struct LayerNorm {
@@ -22,8 +20,8 @@ struct LayerNorm {
     for (int i = 0; i < width; ++i) rows.erase(rows.size() - 1);
     const Tensor row_mean = Tensor::empty(rows, DType::float64, in.device());
     const Tensor row_rstd = Tensor::empty(rows, DType::float64, in.device());
-    kernels::layer_norm(in, view_of(weight), view_of(bias), width, eps, into(y), into(row_mean),
-                        into(row_rstd));
+    kernels::layer_norm(in, ops::view_of(weight), ops::view_of(bias), width, eps, into(y),
+                        into(row_mean), into(row_rstd));
     x = in, mean = row_mean, rstd = row_rstd;
     if (in.requires_grad()) w = weight;
     return y;

@@ -11,17 +11,8 @@ namespace {
 using kernels::PoolParams;
 
 // The kernels know images in batches only.
-template <class V>
-V batched(V view) {
-  if (view.shape.size() == 4) return view;
-  view.shape.insert(0, 1);
-  view.strides.insert(0, 0);
-  return view;
-}
-Dest batched(Dest dest) {
-  dest.view = batched(dest.view);
-  return dest;
-}
+ConstView batched(const ConstView& x) { return x.shape.size() == 4 ? x : ops::with_dim(x, 0); }
+Dest batched(const Dest& y) { return y.view.shape.size() == 4 ? y : ops::with_dim(y, 0); }
 
 int64_t pooled_size(const char* op, const PoolParams& p, size_t d, int64_t in, bool ceil_mode) {
   const int64_t reach = p.dilation[d] * (p.kernel[d] - 1) + 1, padded = in + 2 * p.padding[d];
@@ -41,12 +32,9 @@ Dims pooled_shape(const char* op, const Tensor& x, PoolParams& p, bool ceil_mode
                     "; it must be [batch, channels, height, width] or [channels, height, width]");
   for (size_t d = 0; d < 2; ++d) {
     if (p.stride[d] == 0) p.stride[d] = p.kernel[d];
-    check<ValueError>(p.kernel[d] >= 1, op, ": the kernel is ", p.kernel[d],
-                      "; it must be at least 1");
-    check<ValueError>(p.stride[d] >= 1, op, ": the stride is ", p.stride[d],
-                      "; it must be at least 1, or 0 for the kernel's size");
-    check<ValueError>(p.dilation[d] >= 1, op, ": the dilation is ", p.dilation[d],
-                      "; it must be at least 1");
+    ops::check_window(op, "kernel", p.kernel[d], 1);
+    ops::check_window(op, "stride", p.stride[d], 1);
+    ops::check_window(op, "dilation", p.dilation[d], 1);
     check<ValueError>(p.padding[d] >= 0 && 2 * p.padding[d] <= p.kernel[d], op, ": the padding is ",
                       p.padding[d], " for a kernel of ", p.kernel[d],
                       "; padding at most half the kernel can be, and not below 0");

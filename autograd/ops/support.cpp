@@ -1,3 +1,6 @@
+#include <limits>
+#include <string>
+
 #include <accrue/kernels/elementwise.h>
 
 #include <accrue/autograd/ops/support.h>
@@ -21,6 +24,14 @@ void check_floating(const char* op, const Tensor& x) {
   check_defined(op, x);
   check<DTypeError>(is_floating(x.dtype()), op, ": the tensor is ", x.dtype(),
                     "; it must be floating point: cast it first");
+}
+
+void check_window(const char* op, const char* what, int64_t value, int64_t least) {
+  check<ValueError>(value >= least, op, ": the ", what, " is ", value,
+                    least > 0 ? "; it must be at least " : "; it must not be negative",
+                    least > 0 ? std::to_string(least) : "");
+  check<ValueError>(value <= std::numeric_limits<int32_t>::max(), op, ": the ", what, " is ", value,
+                    "; it must be below 2^31");
 }
 
 Tensor result_of(const char* op, const Tensor& a, const Tensor& b) {

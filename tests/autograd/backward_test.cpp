@@ -188,6 +188,15 @@ TEST(Backward, case_B18_ASeedMayBeTheGradientThatIsAddedTo) {
   EXPECT_LT(max(abs(w.grad() - (t(g) * 2.0 + g))).item(), 1e-12);
 }
 
+TEST(Backward, AGradientMayNotBeBoundToItsOwnValues) {
+  Tensor w = leaf({1, 2});
+  EXPECT_THROW(bind_grad(w, detach(w)), AutogradError);
+  const Tensor buffer = zeros({2}, DType::float64);
+  bind_grad(w, buffer);
+  sum(w * 3.0).backward();
+  EXPECT_EQ(buffer.to_vector<double>(), (Values{3, 3}));
+}
+
 TEST(Backward, case_AG_10_AThrowingOperatorLeavesEverythingAsItWas) {
   Tensor w = leaf({1, 2});
   Tensor y = w * 3.0;

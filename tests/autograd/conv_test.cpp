@@ -327,6 +327,17 @@ TEST(Conv, case_CN_05) {
   EXPECT_EQ(text({.stride = {0, 1}}), "conv2d: the stride is 0; it must be at least 1");
   EXPECT_EQ(text({.groups = 0}), "conv2d: groups is 0; it must be at least 1");
   EXPECT_EQ(text({.padding = {-1, 0}}), "conv2d: the padding is -1; it must not be negative");
+  const int64_t huge = int64_t{1} << 62;  // twice it is no int64
+  EXPECT_EQ(text({.padding = {huge, 0}}),
+            "conv2d: the padding is 4611686018427387904; it must be below 2^31");
+  EXPECT_THAT(text({.stride = {huge, 1}}), HasSubstr("it must be below 2^31"));
+  EXPECT_THAT(text({.dilation = {1, huge}}), HasSubstr("it must be below 2^31"));
+  const int64_t most = (int64_t{1} << 31) - 1;
+  EXPECT_THAT(message_of<ShapeError>([&] {
+                conv2d(zeros({1, 1, 4, 4}), zeros({1, 1, 3, 3}), {},
+                       {.stride = {most, most}, .padding = {most, most}});
+              }),
+              HasSubstr("conv2d: the padded input is too large"));
   EXPECT_EQ(text({.groups = 2}),
             "conv2d: 2 groups do not divide 3 input and 3 output channels evenly; both must be "
             "multiples");

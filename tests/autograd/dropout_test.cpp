@@ -1,5 +1,7 @@
 #include "tests/autograd/op_laws.h"
 
+#include <accrue/core/memory.h>
+
 #include <accrue/autograd/ops.h>
 
 namespace accrue {
@@ -80,6 +82,19 @@ TEST(Dropout, WithoutTrainingIsTheIdentityAndTakesNoRandomNumber) {
   const Tensor y = dropout(x, 0.9, false, generator);
   EXPECT_EQ(values(y), values(x));
   EXPECT_EQ(generator.state().call, 0U);
+}
+
+TEST(Dropout, WithoutMemoryItTakesNoRandomNumber) {
+  const Tensor x = wavy({2, 3, 4});
+  const auto drawn = [](const auto& f) {
+    const uint64_t before = default_generator().state().call;
+    memory_testing::fail_allocation(1);
+    EXPECT_THROW(f(), OutOfMemory);
+    memory_testing::fail_allocation(0);
+    return default_generator().state().call - before;
+  };
+  EXPECT_EQ(drawn([&] { dropout(x, 0.5); }), 0U);
+  EXPECT_EQ(drawn([&] { scaled_dot_product_attention(x, x, x, {.dropout_p = 0.5}); }), 0U);
 }
 
 TEST(Dropout, DropsInfinityToo) {

@@ -3,11 +3,15 @@
 
 #include <accrue/core/factories.h>
 
+#include <accrue/autograd/grad_mode.h>
 #include <accrue/autograd/hooks.h>
 #include <accrue/autograd/ops.h>
 
 namespace accrue {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 Tensor number(double value) { return scalar(value, DType::float64).set_requires_grad(); }
 
@@ -104,6 +108,21 @@ TEST(Hooks, AGradientThatAHookForgetsIsShownToNoOther) {
   (w * 2.0).backward();
   EXPECT_EQ(seen, 0);
   EXPECT_FALSE(w.grad().defined());
+}
+
+TEST(Hooks, MayNotAddToALeafOfTheirOwnPass) {
+  Tensor w = number(1), other = number(1);
+  Tensor h = w * 2.0;
+  register_hook(h, [&](const Tensor&) {
+    const EnableGrad record;
+    (other * 7.0).backward();  // a graph of its own
+    EXPECT_THAT([&] { (w * 3.0).backward(); },
+                ThrowsMessage<AutogradError>(HasSubstr("not from a hook of that pass")));
+    return Tensor();
+  });
+  h.backward();
+  EXPECT_EQ(w.grad().item(), 2);
+  EXPECT_EQ(other.grad().item(), 7);
 }
 
 TEST(Hooks, MayNotChangeShapeOrDtype) {

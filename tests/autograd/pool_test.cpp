@@ -224,6 +224,10 @@ TEST(Pool, SaysWhatDoesNotFit) {
               max_pool2d(zeros({1, 4, 4}), {.kernel = {0, 2}});
             }),
             "max_pool2d: the kernel is 0; it must be at least 1");
+  EXPECT_EQ(message_of<ValueError>([] {
+              max_pool2d(zeros({1, 4, 4}), {.dilation = {1, int64_t{1} << 62}});
+            }),
+            "max_pool2d: the dilation is 4611686018427387904; it must be below 2^31");
   EXPECT_EQ(message_of<ShapeError>([] {
               avg_pool2d(zeros({4, 4}), {});
             }),

@@ -156,6 +156,15 @@ TEST(Random, RandpermIsAPermutationAndAnyPlaceIsLikely) {
   EXPECT_THROW(randperm(300, uint8), ValueError);
 }
 
+TEST(Random, ARefusedCallTakesNoNumber) {
+  const Tensor one = zeros({1});
+  Tensor five = one.alias(layout::expand(one.layout(), {5}));
+  Generator generator(1);
+  EXPECT_THROW(uniform_(five, 0, 1, generator), ShapeError);
+  EXPECT_THROW(normal_(five, 0, 1, generator), ShapeError);
+  EXPECT_EQ(generator.state().call, 0U);
+}
+
 TEST(Random, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(rand({2}, int64), DTypeError);
   EXPECT_THROW(randn({2}, DType::boolean), DTypeError);

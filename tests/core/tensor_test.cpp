@@ -1,3 +1,4 @@
+#include <cmath>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,17 @@ TEST(Tensor, EveryDtypeReadsBack) {
     EXPECT_EQ(grid(t).to_vector<double>()[11], 11) << t;
   const Tensor flags = tensor({2, 0, -1}, DType::boolean);
   EXPECT_EQ(flags.to_vector<bool>(), (std::vector<bool>{true, false, true}));
+}
+
+TEST(Tensor, ValuesAreConvertedByOneRule) {
+  const Tensor x = tensor({NAN, 1e30, -1e30, -2.7}, float32);
+  EXPECT_EQ(x.to_vector<int64_t>(),
+            (std::vector<int64_t>{0, std::numeric_limits<int64_t>::max(),
+                                  std::numeric_limits<int64_t>::min(), -2}));
+  EXPECT_EQ(x.to_vector<bool>(), (std::vector<bool>{true, true, true, true}));
+  // Just above the middle between two bfloat16, which is a tie in float32.
+  EXPECT_EQ(scalar(1 + 0x1p-8 + 0x1p-40, DType::bfloat16).item(), 1 + 0x1p-7);
+  EXPECT_EQ(scalar(1 + 0x1p-8, DType::bfloat16).item(), 1);
 }
 
 TEST(Tensor, ItemNeedsOneElementAndAtAWholeIndex) {
