@@ -11,7 +11,9 @@ namespace {
 
 /// The gradient a walk starts from, checked against the value it starts at.
 Tensor seed_of(const char* op, const Tensor& root, const Tensor& gradient) {
-  check<AutogradError>(root.defined(), op, ": the tensor is not defined, so it has no graph");
+  check<AutogradError>(root.defined(), op,
+                       ": the tensor is not defined and has no graph; call it on ",
+                       "a value computed from what requires grad");
   check<AutogradError>(
       root.requires_grad(), op, ": the tensor, shape ", root.shape(),
       ", does not require grad and has no graph; some input must require grad, and "

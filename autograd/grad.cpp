@@ -31,7 +31,7 @@ bool is_leaf(const Tensor& x) { return node_of(x) == nullptr; }
 void retain_grad(const Tensor& x) {
   check<AutogradError>(x.requires_grad(),
                        "retain_grad: the tensor does not require grad, so no "
-                       "gradient will ever come");
+                       "gradient will ever come; call set_requires_grad() first");
   Node* node = node_of(x);
   if (node && !node->retained) node->retained = std::make_unique<GradSlot>(GradSlot::Owner::leaf);
 }
@@ -42,7 +42,8 @@ void bind_grad(const Tensor& leaf, const Tensor& buffer) {
   check<DTypeError>(buffer.dtype() == meta.spec().dtype, "bind_grad: the buffer is ",
                     buffer.dtype(), ", the gradient ", meta.spec().dtype, "; they must be equal");
   check<ShapeError>(!layout::has_overlap(buffer.layout()),
-                    "bind_grad: several elements of the buffer share memory; clone it first");
+                    "bind_grad: several elements of the buffer, shape ", buffer.shape(),
+                    " with strides ", buffer.strides(), ", share memory; clone it first");
   check<AutogradError>(
       !buffer.same_storage(leaf),
       "bind_grad: the buffer lies in the leaf's own memory, which its gradient would "

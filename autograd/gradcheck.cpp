@@ -68,10 +68,13 @@ double gradcheck(const TensorFunction& f, const std::vector<Tensor>& inputs,
     check<DTypeError>(x.dtype() == DType::float64, "gradcheck: an input is ", x.dtype(),
                       "; differences are only meaningful in float64");
     check<ShapeError>(!layout::has_overlap(x.layout()),
-                      "gradcheck: elements of an input share memory");
+                      "gradcheck: several elements of an input, shape ", x.shape(),
+                      ", share memory; clone it first");
     wrt.push_back(x);
   }
-  check<AutogradError>(!wrt.empty(), "gradcheck: no input requires grad; nothing to check");
+  check<AutogradError>(!wrt.empty(),
+                       "gradcheck: no input requires grad, so there is nothing to check; "
+                       "call set_requires_grad() on one");
   const Tensor y = f(inputs);
   check<DTypeError>(y.dtype() == DType::float64, "gradcheck: the output is ", y.dtype(),
                     "; it must be float64");

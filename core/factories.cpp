@@ -34,6 +34,11 @@ Tensor generate(const char* op, const Dims& shape, DType dtype, Device device, F
   return to_device(host, device);
 }
 
+/// A fresh tensor whose every element is `value`.
+Tensor constant(const char* op, const Dims& shape, double value, DType dtype, Device device) {
+  return generate(op, shape, dtype, device, [value](int64_t) { return value; });
+}
+
 }  // namespace
 
 Tensor empty(const Dims& shape, DType dtype, Device device) {
@@ -41,20 +46,25 @@ Tensor empty(const Dims& shape, DType dtype, Device device) {
 }
 
 Tensor full(const Dims& shape, double value, DType dtype, Device device) {
-  return generate("full", shape, dtype, device, [value](int64_t) { return value; });
+  return constant("full", shape, value, dtype, device);
 }
 
 Tensor zeros(const Dims& shape, DType dtype, Device device) {
+  checked_numel("zeros", shape, static_cast<int64_t>(size_of(dtype)));
   Tensor host = Tensor::empty(shape, dtype, Device::cpu());
   if (host.numel()) std::memset(host.view().data, 0, host.storage().bytes());
   return to_device(host, device);
 }
 
-Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+Tensor ones(const Dims& shape, DType dtype, Device device) {
+  return constant("ones", shape, 1, dtype, device);
+}
 Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype(), x.device()); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype(), x.device()); }
-Tensor scalar(double value, DType dtype, Device device) { return full({}, value, dtype, device); }
+Tensor scalar(double value, DType dtype, Device device) {
+  return constant("scalar", {}, value, dtype, device);
+}
 
 Tensor tensor(std::span<const double> values, const Dims& shape, DType dtype, Device device) {
   check<ShapeError>(static_cast<int64_t>(values.size()) == checked_numel("tensor", shape),
@@ -87,6 +97,7 @@ Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, DType d
 
 template <class T>
 Tensor from_data(const T* data, const Dims& shape, Device device) {
+  checked_numel("from_data", shape, int64_t{sizeof(T)});
   Tensor host = Tensor::empty(shape, dtype_of<T>(), Device::cpu());
   if (host.numel()) std::memcpy(host.view().data, data, host.storage().bytes());
   return to_device(host, device);

@@ -107,8 +107,10 @@ Layout expand(const Layout& x, const Dims& shape) {
     const bool old = d >= added;
     const int64_t have = old ? x.shape[d - added] : 1;
     const int64_t want = shape[d] == -1 && old ? have : shape[d];
-    check<ShapeError>(want >= 0 && (have == want || have == 1), "expand: ", x.shape, " to ", shape,
-                      ": dimension ", d, " is ", have, "; only size 1 can be repeated");
+    check<ShapeError>(want >= 0, "expand: ", x.shape, " to ", shape, ": dimension ", d, " is ",
+                      want, "; a size must be 0 or more, or -1 to keep one");
+    check<ShapeError>(have == want || have == 1, "expand: ", x.shape, " to ", shape, ": dimension ",
+                      d, " is ", have, "; only size 1 can be repeated");
     y.shape.push_back(want);
     y.strides.push_back(old && have == want ? x.strides[d - added] : 0);
   }

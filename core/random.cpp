@@ -76,6 +76,13 @@ void check_floating(const char* op, DType dtype) {
                     "; random reals need a floating point dtype");
 }
 
+/// Where random reals go, checked under the name that a user called.
+Tensor room(const char* op, const Dims& shape, DType dtype) {
+  check_floating(op, dtype);
+  checked_numel(op, shape, static_cast<int64_t>(size_of(dtype)));
+  return empty(shape, dtype, Device::cpu());
+}
+
 }  // namespace
 
 Generator& default_generator() {
@@ -105,8 +112,7 @@ void normal_(Tensor& x, double mean, double std, Generator& generator) {
 Tensor uniform(const Dims& shape, double low, double high, DType dtype, Device device,
                Generator& generator) {
   check_range("uniform", low, high);
-  check_floating("uniform", dtype);
-  Tensor host = empty(shape, dtype, Device::cpu());
+  Tensor host = room("uniform", shape, dtype);
   uniform_(host, low, high, generator);
   return to_device(host, device);
 }
@@ -114,18 +120,21 @@ Tensor uniform(const Dims& shape, double low, double high, DType dtype, Device d
 Tensor normal(const Dims& shape, double mean, double std, DType dtype, Device device,
               Generator& generator) {
   check_normal("normal", mean, std);
-  check_floating("normal", dtype);
-  Tensor host = empty(shape, dtype, Device::cpu());
+  Tensor host = room("normal", shape, dtype);
   normal_(host, mean, std, generator);
   return to_device(host, device);
 }
 
 Tensor rand(const Dims& shape, DType dtype, Device device, Generator& generator) {
-  return uniform(shape, 0, 1, dtype, device, generator);
+  Tensor host = room("rand", shape, dtype);
+  uniform_(host, 0, 1, generator);
+  return to_device(host, device);
 }
 
 Tensor randn(const Dims& shape, DType dtype, Device device, Generator& generator) {
-  return normal(shape, 0, 1, dtype, device, generator);
+  Tensor host = room("randn", shape, dtype);
+  normal_(host, 0, 1, generator);
+  return to_device(host, device);
 }
 
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device device,
@@ -134,7 +143,8 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device
                     "; there must be an integer between, low < high");
   visit_any(dtype, [&]<class T>() {
     check<ValueError>(holds<T>(low) && holds<T>(high - 1), "randint: ", dtype,
-                      " does not hold every integer from ", low, " to ", high - 1);
+                      " does not hold every integer from ", low, " to ", high - 1,
+                      "; take a wider dtype");
   });
   Tensor host = empty(shape, dtype, Device::cpu());
   const auto first = static_cast<uint64_t>(low);
@@ -156,7 +166,7 @@ Tensor randperm(int64_t n, DType dtype, Device device, Generator& generator) {
   check<ValueError>(n >= 0, "randperm: ", n, " numbers; there must be 0 or more");
   visit_any(dtype, [&]<class T>() {
     check<ValueError>(n == 0 || holds<T>(n - 1), "randperm: ", dtype,
-                      " does not hold every integer up to ", n - 1);
+                      " does not hold every integer up to ", n - 1, "; take a wider dtype");
   });
   Tensor host = arange(n, dtype, Device::cpu());
   visit_any(dtype, [&, philox = generator.next_call()]<class T>() {

@@ -14,22 +14,35 @@ Tensor Tensor::alias(const Layout& layout) const {
   return Tensor(make_ref<TensorImpl>(impl_->storage, layout, impl_->dtype));
 }
 
+void Tensor::check_defined(const char* member) const {
+  check<AutogradError>(defined(), member, ": the tensor is not defined; it was ",
+                       "default-constructed, moved from, or is an absent gradient");
+}
+
 double Tensor::item() const {
+  check_defined("item");
   check<ShapeError>(numel() == 1, "item: the tensor has shape ", shape(), " and ", numel(),
                     " elements; only one element is one number");
   return to_vector<double>()[0];
 }
 
 double Tensor::at(const Dims& index) const {
+  check_defined("at");
   check<IndexError>(index.size() == dim(), "at: index ", index, " into shape ", shape(),
                     "; give one number for each dimension");
   Layout element = layout();
-  for (int64_t i : index) element = layout::select(element, 0, i);
+  for (int d = 0; d < dim(); ++d) {
+    const int64_t n = shape()[d];
+    check<IndexError>(index[d] >= -n && index[d] < n, "at: index ", index, " into shape ", shape(),
+                      "; number ", d, " must be in [", -n, ", ", n, ")");
+    element = layout::select(element, 0, index[d]);
+  }
   return alias(element).item();
 }
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
+  check_defined("to_vector");
   check<DeviceError>(device().is_cpu(), "to_vector: the tensor is on ", device(),
                      "; copy it to the cpu first");
   std::vector<T> out;

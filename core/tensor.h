@@ -63,14 +63,16 @@ class Tensor {
   /// The first element, on the tensor's device. Throws DTypeError unless T is the dtype's type.
   template <class T>
   T* data() const {
+    check_defined("data");
     check<DTypeError>(dtype_of<T>() == dtype(), "data: asked for ", dtype_of<T>(),
-                      ", but the tensor is ", dtype());
+                      ", but the tensor is ", dtype(), "; ask for that, or cast it");
     return static_cast<T*>(data_pointer());
   }
   View view() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
   operator ConstView() const { return {data_pointer(), shape(), strides(), dtype(), device()}; }
 
-  /// The value of a tensor of one element, on the host. Throws ShapeError for any other.
+  /// The value of a tensor of one element, on the host. Throws ShapeError for any other,
+  /// AutogradError, as at(), to_vector() and data() do, for a tensor that is not defined.
   double item() const;
   /// One element, on the host. Throws IndexError.
   double at(const Dims& index) const;
@@ -103,6 +105,7 @@ class Tensor {
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
 
  private:
+  void check_defined(const char* member) const;
   void* data_pointer() const {
     return static_cast<char*>(impl_->storage->data()) +
            impl_->layout.offset * static_cast<int64_t>(size_of(impl_->dtype));

@@ -5,7 +5,8 @@
 namespace accrue::nn {
 
 Module& Sequential::operator[](size_t i) const {
-  check<IndexError>(i < size(), "Sequential: there is no module ", i, "; it has ", size());
+  check<IndexError>(i < size(), "Sequential: there is no module ", i, "; it has ", size(),
+                    ", and the number must be below that");
   return *children()[i].second;
 }
 

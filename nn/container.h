@@ -49,7 +49,7 @@ class ModuleList : public Module {
   /// Throws IndexError.
   M& operator[](size_t i) const {
     check<IndexError>(i < list_.size(), "ModuleList: there is no module ", i, "; it has ",
-                      list_.size());
+                      list_.size(), ", and the number must be below that");
     return *list_[i];
   }
   auto begin() const { return list_.begin(); }

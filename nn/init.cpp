@@ -20,7 +20,8 @@ double both_fans(const Tensor& x) {
 
 void constant_(Tensor& x, double value) {
   check<ShapeError>(!layout::has_overlap(x.layout()),
-                    "constant_: several elements of the tensor share memory; clone it first");
+                    "constant_: several elements of the tensor, shape ", x.shape(),
+                    " with strides ", x.strides(), ", share memory; clone it first");
   kernels::fill(value, into(x));
   x.storage().bump_version();
 }

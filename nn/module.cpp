@@ -16,7 +16,10 @@ std::string joined(const std::string& prefix, const std::string& name) {
 Module::~Module() = default;
 
 Tensor Module::forward(const Tensor&) {
-  throw Error("forward: this module has no forward() of one tensor:\n" + detail::concat(*this));
+  throw Error(
+      "forward: this module has no forward() of one tensor; define it, or call the one that it "
+      "has:\n" +
+      detail::concat(*this));
 }
 
 void Module::check_name(const std::string& name) const {
@@ -28,7 +31,8 @@ void Module::check_name(const std::string& name) const {
     return false;
   };
   check<ValueError>(!taken(parameters_) && !taken(buffers_) && !taken(children_),
-                    "module: there is something called ", name, " already");
+                    "module: there is something called ", name,
+                    " already; give each part a name of its own");
 }
 
 void Module::register_parameter(const std::string& name, Tensor& member, const Tensor& value) {
@@ -53,7 +57,7 @@ void Module::register_buffer(const std::string& name, Tensor& member, const Tens
 
 void Module::register_module(const std::string& name, std::shared_ptr<Module> module) {
   check_name(name);
-  check<ValueError>(module != nullptr, "module: ", name, " is null");
+  check<ValueError>(module != nullptr, "module: ", name, " is null; it must be a module");
   children_.emplace_back(name, std::move(module));
 }
 

@@ -22,7 +22,8 @@ std::vector<Grad> grads_of(const char* op, const Parameters& parameters) {
   std::vector<Grad> grads;
   std::unordered_set<const TensorImpl*> seen;
   for (const NamedTensor& p : parameters) {
-    check<ValueError>(p.value.defined(), op, ": parameter ", p.name, " is not defined");
+    check<ValueError>(p.value.defined(), op, ": parameter ", p.name,
+                      " is not defined; it must be a tensor");
     if (!seen.insert(&p.value.impl()).second) continue;
     if (Tensor g = p.value.grad(); g.defined()) grads.push_back({p.name, std::move(g)});
   }

@@ -20,11 +20,12 @@ Optimizer::~Optimizer() = default;
 
 void Optimizer::check_group(size_t group) const {
   check<ValueError>(group < groups_.size(), name_, ": there is no group ", group, "; it has ",
-                    groups_.size());
+                    groups_.size(), ", and the number must be below that");
 }
 
 void Optimizer::check_parameter(const NamedTensor& p) const {
-  check<ValueError>(p.value.defined(), name_, ": parameter ", p.name, " is not defined");
+  check<ValueError>(p.value.defined(), name_, ": parameter ", p.name,
+                    " is not defined; it must be a tensor");
   check<DTypeError>(is_floating(p.value.dtype()), name_, ": parameter ", p.name, " is ",
                     p.value.dtype(), "; it must be floating point");
   check<ShapeError>(!layout::has_overlap(p.value.layout()), name_, ": several elements of ",
@@ -32,7 +33,8 @@ void Optimizer::check_parameter(const NamedTensor& p) const {
 }
 
 void Optimizer::add_parameters(const Parameters& parameters) {
-  check<ValueError>(parameters.size() > 0, name_, ": there are no parameters to optimize");
+  check<ValueError>(parameters.size() > 0, name_,
+                    ": there are no parameters to optimize; give at least one");
   std::unordered_set<std::string> names;
   std::unordered_set<const TensorImpl*> tensors;
   int64_t count = 0;
@@ -139,7 +141,8 @@ int64_t Optimizer::steps(const std::string& parameter) const {
   for (const auto& group : groups_)
     for (const Slot& slot : group)
       if (slot.name == parameter) return slot.steps;
-  detail::fail<ValueError>(name_, ": there is no parameter called ", parameter);
+  detail::fail<ValueError>(name_, ": there is no parameter called ", parameter,
+                           "; it must be a name that the optimizer was given");
 }
 
 }  // namespace accrue::optim

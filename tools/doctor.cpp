@@ -1,6 +1,9 @@
 #include "tools/doctor.h"
 
+#include <cstdlib>
 #include <ostream>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "tools/dataset.h"
@@ -26,15 +29,31 @@ const char* cpu_features() {
 #endif
 }
 
+/// A word about a setting of the environment that is wrong.
+std::string wrong(const char* name, const char* value, const char* rule) {
+  return std::string("; ") + name + " is '" + value + "', which is wrong: it must be " + rule;
+}
+std::string wrong_cpu() {
+  const char* named = std::getenv("ACCRUE_CPU");
+  const std::string_view text = named ? named : "";
+  if (text.empty() || text == "avx3" || text == "avx2" || text == "baseline") return "";
+  return wrong("ACCRUE_CPU", named, "avx3, avx2 or baseline");
+}
+std::string wrong_threads() {
+  const char* named = std::getenv("ACCRUE_NUM_THREADS");
+  if (!named || !*named || std::to_string(get_num_threads()) == named) return "";
+  return wrong("ACCRUE_NUM_THREADS", named, "a number from 1 to 1024");
+}
+
 }  // namespace
 
 void print_doctor(std::ostream& out) {
   const std::string folder = fashion_mnist_folder();
   out << "accrue " ACCRUE_VERSION "\n"
       << "cpu       " << cpu_features() << "; kernels chosen: " << kernels::cpu::simd_target()
-      << "\n"
+      << wrong_cpu() << "\n"
       << "threads   " << get_num_threads() << " of " << std::thread::hardware_concurrency()
-      << " (ACCRUE_NUM_THREADS)\n"
+      << " (ACCRUE_NUM_THREADS)" << wrong_threads() << "\n"
       << "cuda      " << (cuda_is_built() ? "built, " : "not built")
       << (!cuda_is_built()      ? ""
           : cuda_is_available() ? "usable"

@@ -94,7 +94,7 @@ struct Conv {
                       " output channels evenly; both must be multiples");
     check<ShapeError>(w.size(1) * p.groups == channels, name, ": x has ", channels, " channels in ",
                       p.groups, " groups, but w takes ", w.size(1), " a group: x is ", x.shape(),
-                      ", w is ", w.shape());
+                      ", w is ", w.shape(), "; dimension 1 of w must be channels / groups");
     // The kernels lay images out with their padding, up to a stride more, around x and around dy.
     auto laid_out = static_cast<double>(std::max(channels, w.size(0)));
     for (int d = 0; d < Spatial; ++d) {

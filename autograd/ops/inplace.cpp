@@ -21,7 +21,8 @@ void check_writable(const char* op, const Tensor& x) {
 void check_fits(const char* op, const Tensor& x, const Tensor& other) {
   ops::check_together(op, x, other);
   check<ShapeError>(broadcast(op, x.shape(), other.shape()) == x.shape(), op, ": ", other.shape(),
-                    " does not broadcast to ", x.shape(), ", the shape of what is changed");
+                    " does not fit into ", x.shape(),
+                    "; it must broadcast to the shape of what is changed");
 }
 
 bool shares_memory(const Tensor& x, const Tensor& other) {

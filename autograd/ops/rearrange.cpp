@@ -96,7 +96,8 @@ Tensor repeat(const Tensor& x, const Dims& times) {
   for (int d = 0; d < times.size(); ++d) {
     check<ShapeError>(times[d] >= 0, "repeat: ", times, " times; a number must not be negative");
     check<ShapeError>(times[d] == 0 || shape[d] <= std::numeric_limits<int64_t>::max() / times[d],
-                      "repeat: ", x.shape(), " ", times, " times; the result is too large");
+                      "repeat: ", x.shape(), " ", times,
+                      " times; the result is too large: its sizes must fit in 63 bits");
     result[d] *= times[d];
   }
   checked_numel("repeat", result, static_cast<int64_t>(size_of(x.dtype())));

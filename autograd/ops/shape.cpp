@@ -173,13 +173,12 @@ std::vector<Tensor> split(const Tensor& x, std::span<const int64_t> sizes, int64
   const int64_t n = x.shape()[normalize_dim("split", dim, x.dim())];
   int64_t left = n;
   for (int64_t size : sizes) {
-    check<ShapeError>(size >= 0 && size <= left,
-                      "split: the sizes of the pieces do not sum to the ", n,
-                      " elements of dimension ", dim, " of ", x.shape());
+    check<ShapeError>(size >= 0 && size <= left, "split: the sizes of the pieces exceed the ", n,
+                      " elements of dimension ", dim, " of ", x.shape(), "; they must sum to it");
     left -= size;
   }
   check<ShapeError>(left == 0, "split: the sizes of the pieces leave ", left, " of the ", n,
-                    " elements of dimension ", dim, " of ", x.shape());
+                    " elements of dimension ", dim, " of ", x.shape(), "; they must sum to it");
   std::vector<Tensor> pieces;
   pieces.reserve(sizes.size());
   int64_t at = 0;

@@ -360,7 +360,7 @@ TEST(Conv, SaysWhatDoesNotFit) {
               conv2d(x, zeros({2, 4, 3, 3}));
             }),
             "conv2d: x has 3 channels in 1 groups, but w takes 4 a group: x is [1, 3, 4, 4], w is "
-            "[2, 4, 3, 3]");
+            "[2, 4, 3, 3]; dimension 1 of w must be channels / groups");
   EXPECT_EQ(message_of<ShapeError>([&] {
               conv2d(zeros({4, 4}), zeros({2, 4, 3, 3}));
             }),

@@ -101,7 +101,7 @@ TEST(Factories, AnIntegerDtypeTakesOnlyWhatItHolds) {
 }
 
 TEST(Factories, ErrorsNameTheMaker) {
-  EXPECT_EQ(message_of([] { ones({-2}); }), "full: a size is negative: [-2]; sizes are 0 or more");
+  EXPECT_EQ(message_of([] { ones({-2}); }), "ones: a size is negative: [-2]; sizes are 0 or more");
   EXPECT_EQ(message_of([] { eye(-1); }), "eye: a size is negative: [-1, -1]; sizes are 0 or more");
 }
 

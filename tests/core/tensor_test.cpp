@@ -102,7 +102,8 @@ TEST(Tensor, DataChecksTheType) {
     grid().data<double>();
     FAIL();
   } catch (const DTypeError& error) {
-    EXPECT_STREQ(error.what(), "data: asked for float64, but the tensor is float32");
+    EXPECT_STREQ(error.what(),
+                 "data: asked for float64, but the tensor is float32; ask for that, or cast it");
   }
 }
 

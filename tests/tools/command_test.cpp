@@ -243,6 +243,20 @@ TEST_F(Accrue, DoctorSaysWhatThereIs) {
   EXPECT_THAT(o.out, HasSubstr("found in " + data->path()));
 }
 
+TEST_F(Accrue, DoctorNamesSettingsThatHaveNoEffect) {
+  EXPECT_THAT(run({"doctor"}).out, Not(HasSubstr("wrong")));
+  setenv("ACCRUE_CPU", "pentium", 1);
+  setenv("ACCRUE_NUM_THREADS", "many", 1);
+  const Outcome o = run({"doctor"});
+  unsetenv("ACCRUE_CPU");
+  unsetenv("ACCRUE_NUM_THREADS");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_THAT(o.out,
+              HasSubstr("ACCRUE_CPU is 'pentium', which is wrong: it must be avx3, avx2 or"));
+  EXPECT_THAT(o.out,
+              HasSubstr("ACCRUE_NUM_THREADS is 'many', which is wrong: it must be a number"));
+}
+
 TEST_F(Accrue, SplitsPrintsIdenticalBitsInEveryRow) {
   const Outcome o = run({"splits", "--batch", "64", "--counts", "1,2,8", "--seconds", "0"});
   EXPECT_EQ(o.code, 0) << o.err;
