@@ -31,6 +31,8 @@ class GradTarget : public AutogradMeta {
   /// Marks this target as part of a walk, with its place in it; false if it is marked already. A
   /// graph is walked by one thread at a time: throws AutogradError if another walk is on it.
   bool claim(uint64_t walk, int64_t position);
+  /// The same for a target that only a claimed one can reach: no other walk can be on it.
+  void claim_unshared(uint64_t walk) { walk_.store(walk, std::memory_order_relaxed); }
   /// What this walk wrote is seen by the next one to claim.
   void unclaim() { walk_.store(0, std::memory_order_release); }
   int64_t position() const { return position_; }

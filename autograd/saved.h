@@ -9,7 +9,8 @@ namespace accrue {
 
 class Saved {
  public:
-  Saved() = default;
+  /// Not defaulted: an operator that is made as `Mul{}` would be zeroed as a whole beforehand.
+  Saved() {}  // NOLINT(modernize-use-equals-default)
   Saved& operator=(const Tensor& x);
 
   bool defined() const { return static_cast<bool>(storage_); }

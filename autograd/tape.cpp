@@ -13,9 +13,14 @@ detail::Walk::Walk(Node* root) : id_(next_walk.fetch_add(1, std::memory_order_re
     root->claim(id_, 0);
     nodes_.push_back(root);
     for (size_t i = 0; i < nodes_.size(); ++i)
-      for (const Node::Edge& edge : nodes_[i]->edges())
-        if (edge && !edge->is_leaf() && edge->claim(id_, 0))
-          nodes_.push_back(static_cast<Node*>(edge.get()));
+      for (const Node::Edge& edge : nodes_[i]->edges()) {
+        if (!edge || edge->is_leaf()) continue;
+        if (edge->use_count() == 1)  // this edge's alone
+          edge->claim_unshared(id_);
+        else if (!edge->claim(id_, 0))
+          continue;
+        nodes_.push_back(static_cast<Node*>(edge.get()));
+      }
   } catch (...) {
     for (Node* node : nodes_) node->unclaim();
     throw;

@@ -1,3 +1,5 @@
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -316,6 +318,24 @@ TEST_F(Memory, ThreadsShareThePool) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(live(), before.total.live);
   EXPECT_EQ(memory_stats().total.count - before.total.count, 20000);
+}
+
+// The thread that makes most tensors takes the pool's lock in another way than one that visits.
+TEST_F(Memory, AThreadThatVisitsThePoolNowAndThenIsCountedToo) {
+  const MemoryStats before = memory_stats();
+  std::atomic<bool> is_done = false;
+  std::thread visitor([&] {
+    for (int i = 0; i < 20; ++i) {
+      full({100 + i}, i);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    is_done = true;
+  });
+  int64_t made = 0;
+  for (; !is_done; ++made) full({1 + made % 300}, 1);
+  visitor.join();
+  EXPECT_EQ(live(), before.total.live);
+  EXPECT_EQ(memory_stats().total.count - before.total.count, made + 20);
 }
 
 TEST_F(Memory, WhatOneThreadMakesAnotherMayFree) {
