@@ -4,10 +4,10 @@
 #include <mutex>
 
 #include <accrue/core/allocator.h>
-#include <accrue/core/biased_lock.h>
 #include <accrue/core/cpu_allocator.h>
 #include <accrue/core/error.h>
 #include <accrue/core/out_of_memory.h>
+#include <accrue/core/spin_lock.h>
 
 namespace accrue {
 namespace {
@@ -22,7 +22,7 @@ constexpr int kPoison = 0xff;  // NaN in every floating type, -1 in the signed i
 
 /// The memory of one device: its allocator, what is counted, and the seams, under one lock.
 struct Pool {
-  BiasedLock lock;
+  SpinLock lock;
   Allocator* source;
   MemoryStats stats;
   int64_t limit = 0;

@@ -320,7 +320,6 @@ TEST_F(Memory, ThreadsShareThePool) {
   EXPECT_EQ(memory_stats().total.count - before.total.count, 20000);
 }
 
-// The thread that makes most tensors takes the pool's lock in another way than one that visits.
 TEST_F(Memory, AThreadThatVisitsThePoolNowAndThenIsCountedToo) {
   const MemoryStats before = memory_stats();
   std::atomic<bool> is_done = false;
