@@ -47,7 +47,7 @@ void check_address(const Access& access, size_t offset) {
   if (!bad) return;
   const Allocation* allocation = Arena::allocation(offset);
   const bool shared = allocation && allocation->is_shared();
-  const size_t byte = static_cast<size_t>(bad - Arena::states(0));
+  const auto byte = static_cast<size_t>(bad - Arena::states(0));
   const bool freed = allocation && allocation->life == Life::freed && allocation->holds(byte);
   const Fault fault = freed ? Fault::use_after_free : Fault::out_of_bounds;
   if (first_time(fault, key_of(access))) {

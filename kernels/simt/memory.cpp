@@ -53,6 +53,7 @@ Allocation** Arena::pages_ = nullptr;
 void Arena::open() {
   if (begin_.load()) return;
   states_ = static_cast<ByteState*>(map_pages(kArenaSpan));
+  // One pointer for each page.  NOLINTNEXTLINE(bugprone-sizeof-expression)
   pages_ = static_cast<Allocation**>(map_pages(kArenaSpan / kPage * sizeof(Allocation*)));
   auto* shared = new Allocation;
   shared->bytes = kSharedSpan;

@@ -31,7 +31,7 @@ bool check_range(const Copy& copy, const void* pointer, const char* role, bool a
   const Allocation* allocation = Arena::allocation(offset);
   const auto place = std::hash<std::string>{}(join(copy.call, role));
   if (const ByteState* bad = Arena::find(offset, copy.bytes, ByteState::none)) {
-    const size_t byte = static_cast<size_t>(bad - Arena::states(0));
+    const auto byte = static_cast<size_t>(bad - Arena::states(0));
     const bool freed = allocation && allocation->life == Life::freed && allocation->holds(byte);
     const Fault fault = freed ? Fault::use_after_free : Fault::out_of_bounds;
     if (first_time(fault, place)) {
@@ -88,7 +88,7 @@ bool direction_is_right(const Copy& copy, cudaMemcpyKind kind) {
                                                          : cudaMemcpyHostToHost;
   if (kind == cudaMemcpyDefault || kind == actual) return true;
   constexpr const char* kNames[] = {"HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice"};
-  if (first_time(Fault::bad_call, static_cast<uint64_t>(10 * kind + actual))) {
+  if (first_time(Fault::bad_call, static_cast<uint64_t>(kind), static_cast<uint64_t>(actual))) {
     Finding(Fault::bad_call, join(copy.call, ": the pointers are not those of ", kNames[kind]))
         .line("to", describe_address(copy.to))
         .line("from", describe_address(copy.from))
