@@ -104,10 +104,10 @@ void run(benchmark::State& state, const Shape& shape, Write write, int threads) 
   }
   const int slice = std::max(1, static_cast<int>(2e8 / product.flop()));
   const auto timed = [&](auto&& once) {
-    return seconds([&] {
-             for (int i = 0; i < slice; ++i) once();
-           }) /
-           slice;
+    const auto work = [&] {
+      for (int i = 0; i < slice; ++i) once();
+    };
+    return (threads == 1 ? cpu_seconds(work) : seconds(work)) / slice;
   };
   std::vector<double> ours;
   std::vector<double> theirs;
