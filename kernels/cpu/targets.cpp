@@ -39,7 +39,7 @@ void limit(std::string_view name) {
 
 // Before main, so that it holds for every kernel; a name that is wrong is ignored here and
 // reported by simd_target()'s caller, `accrue doctor`.
-const bool applied_environment = [] {
+const bool kEnvironmentApplied = [] {
   const char* name = std::getenv("ACCRUE_CPU");
   const std::string_view text = name ? name : "";
   if (text == "avx3" || text == "avx2" || text == "baseline") limit(text);
