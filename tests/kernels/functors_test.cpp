@@ -285,7 +285,7 @@ class Functors : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     kernels::cpu::limit_simd_target(GetParam());
     if (std::string(kernels::cpu::simd_target()) != GetParam()) {
-      GTEST_SKIP() << "this processor has no " << GetParam();
+      GTEST_SKIP() << "not on this processor, or not in this build: " << GetParam();
     }
   }
   testing::Machine machine_;
