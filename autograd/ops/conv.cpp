@@ -55,7 +55,7 @@ struct Conv {
     return Spatial == 2 ? v : with_dim(v, 2);
   }
 
-  size_t axis(int d) const { return static_cast<size_t>(2 - Spatial + d); }
+  size_t axis(int d) const { return size_t{2 - Spatial} + static_cast<size_t>(d); }
   static const char* side(int d) { return Spatial == 1 ? "length" : d == 0 ? "height" : "width"; }
 
   int64_t out_size(const Tensor& x, const Tensor& w, int d) const {

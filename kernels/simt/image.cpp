@@ -20,6 +20,7 @@ const Image& Image::of(const void* function) {
         std::vector<Range> constants;
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& part = info->dlpi_phdr[i];
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader counts in integers
           const auto* begin = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
           const char* end = begin + part.p_memsz;
           const bool loaded = part.p_type == PT_LOAD;

@@ -34,6 +34,7 @@ std::string short_name(std::string name) {
 
 std::vector<Frame> frames_at(uint64_t pc) {
   Dl_info module{};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a frame is an integer
   if (dladdr(reinterpret_cast<void*>(pc), &module) == 0) return {};
   const auto base = reinterpret_cast<uint64_t>(module.dli_fbase);
   const auto* header = static_cast<const ElfW(Ehdr)*>(module.dli_fbase);

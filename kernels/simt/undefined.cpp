@@ -88,6 +88,7 @@ void __ubsan_handle_type_mismatch_v1(accrue::simt::TypeMismatch* data, uint64_t 
   const size_t alignment = size_t{1} << data->log_alignment;
   if (address % alignment == 0) return;
   const Site at = data->at.site();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the compiler passes one
   report_misaligned(reinterpret_cast<const void*>(address), alignment,
                     "a " + type_name(*data->type), text_of(at), hash(at));
 }
