@@ -4,14 +4,13 @@
 #include <limits>
 #include <optional>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/attention_head.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/row_math.h>
 
 namespace accrue::kernels::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 class Attention {

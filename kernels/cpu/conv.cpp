@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/conv_walk.h>
 
 namespace accrue::kernels::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // One remainder of the position in x by the stride, in one direction: position rest + t · stride is
 // reached through tap `at` from y at t + shift.

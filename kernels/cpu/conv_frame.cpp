@@ -1,11 +1,10 @@
 #include <algorithm>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/conv_frame.h>
 
 namespace accrue::kernels::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // One phase of one row: `width` elements of the image from `col` on, every `step`-th.
 template <class T, class In>

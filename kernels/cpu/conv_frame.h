@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <accrue/kernels/conv.h>
+#include <accrue/kernels/cpu/arithmetic.h>
 
 namespace accrue::kernels::cpu {
 
@@ -57,8 +58,8 @@ inline constexpr int64_t kConvWorthAThread = 400'000;
 // How many of `images` make one block, if each takes `bytes`: blocks of equal size.
 inline int64_t conv_block(int64_t images, int64_t bytes) {
   const int64_t fit = std::max<int64_t>(1, kConvBlockBytes / std::max<int64_t>(1, bytes));
-  const int64_t blocks = (images + fit - 1) / fit;
-  return blocks == 0 ? 0 : (images + blocks - 1) / blocks;
+  const int64_t blocks = ceil_div(images, fit);
+  return blocks == 0 ? 0 : ceil_div(images, blocks);
 }
 
 }  // namespace accrue::kernels::cpu

@@ -13,6 +13,7 @@
 
 #include <hwy/highway.h>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/conv_tile.h>
 #include <accrue/kernels/cpu/gemm_pack-inl.h>
 
@@ -74,7 +75,7 @@ template <class T, int MR>
 HWY_NOINLINE void conv_sweep(const ConvSweep<T>& sweep) {
   const ConvSweep<T> s = sweep;
   constexpr int64_t n = kLanes<T>;
-  const int64_t in_row = (s.cols + n - 1) / n;
+  const int64_t in_row = ceil_div(s.cols, n);
   int64_t row = s.begin / in_row, col = s.begin % in_row * n;
   const auto next = [&]() -> ConvPlace {
     const ConvPlace at{row * s.in_row + col, row * s.out_row + col, HWY_MIN(n, s.cols - col)};

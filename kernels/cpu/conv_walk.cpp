@@ -2,6 +2,7 @@
 
 #include <accrue/core/workspace.h>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/conv_tile.h>
 #include <accrue/kernels/cpu/conv_walk.h>
 #include <accrue/kernels/cpu/parallel.h>
@@ -10,8 +11,6 @@
 
 namespace accrue::kernels::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Channels of the result in tiles of an even number of rows.
 struct Tiles {

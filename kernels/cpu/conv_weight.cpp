@@ -4,6 +4,7 @@
 
 #include <accrue/core/workspace.h>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/conv_frame.h>
 #include <accrue/kernels/cpu/conv_tile.h>
 #include <accrue/kernels/cpu/parallel.h>
@@ -11,8 +12,6 @@
 
 namespace accrue::kernels::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // to[pixel][o] = dy of one image and group, in rows of `row`.
 template <class T>

@@ -1,6 +1,7 @@
 // The largest and the smallest, where they are, and how they share a gradient.
-#include <cmath>
+#include <algorithm>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/reduction.h>
 #include <accrue/kernels/reduce.h>
@@ -18,7 +19,7 @@ enum class Which : uint8_t { largest, smallest };
 template <Which which, class C>
 bool beats(C x, C best) {
   const bool closer = which == Which::largest ? x > best : x < best;
-  return closer || (x != x && best == best);
+  return closer || (is_nan(x) && !is_nan(best));
 }
 
 /// The extremum of values[0, n), n > 0: sixteen at a time, without a branch.
@@ -36,7 +37,7 @@ C extremum(const C* values, int64_t n) {
   const auto take = [&](const C* v) {
     for (int64_t l = 0; l < kLanes; ++l) {
       const bool closer = which == Which::largest ? v[l] > best[l] : v[l] < best[l];
-      best[l] = closer | (v[l] != v[l]) ? v[l] : best[l];
+      best[l] = closer | is_nan(v[l]) ? v[l] : best[l];
     }
   };
   int64_t i = kLanes;
@@ -59,7 +60,7 @@ struct Champion {
     const C x = extremum<which>(values, n);
     if (index >= 0 && !beats<which>(x, value)) return;
     int64_t i = 0;
-    while (values[i] != x && !(x != x && values[i] != values[i])) ++i;
+    while (values[i] != x && !(is_nan(x) && is_nan(values[i]))) ++i;
     *this = {values[i], first + i};
   }
 };
@@ -70,8 +71,8 @@ class Search {
   Search(const Reduction& plan, const ConstView& x)
       : plan_(plan), x_(x, plan.reduced, 0), n_(plan.reduced.count()) {
     const int64_t unit = 4096;
-    part_length_ = unit * std::max<int64_t>(1, (n_ + unit * kMaxParts - 1) / (unit * kMaxParts));
-    parts_ = (n_ + part_length_ - 1) / part_length_;
+    part_length_ = unit * std::max<int64_t>(1, ceil_div(n_, unit * kMaxParts));
+    parts_ = ceil_div(n_, part_length_);
   }
 
   /// put(champion, offset of the result)
@@ -79,7 +80,7 @@ class Search {
   void run(F put) const {
     const int64_t results = plan_.kept.count();
     const int64_t grain = std::max<int64_t>(1, kGrain / n_);
-    if (results < 2 * num_threads() && parts_ > 1) {
+    if (results < int64_t{2} * num_threads() && parts_ > 1) {
       for (int64_t i = 0; i < results; ++i) search_one(i, put);
       return;
     }
@@ -212,7 +213,7 @@ void share(const ConstView& dy, const ConstView& x, const ConstView& y, const De
       int64_t offset[Nest::kOperands] = {};
       plan.kept.add_offset(i, plan.kept.rank, offset);
       const C best = read_y.read_one(offset[kOut]);
-      const auto is_best = [best](C v) { return v == best || (v != v && best != best); };
+      const auto is_best = [best](C v) { return v == best || (is_nan(v) && is_nan(best)); };
       int64_t ties = 0;
       each_run(reduced, offset, 0, n, most, [&](const int64_t* at, int64_t, int64_t length) {
         const C* values = read_x.read(at[0], length, buffer);

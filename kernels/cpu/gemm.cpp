@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/gemm.h>
 #include <accrue/kernels/cpu/gemm_part.h>
 #include <accrue/kernels/cpu/parallel.h>
@@ -13,8 +14,6 @@ namespace {
 constexpr double kWorthAThread = 200e3;  // multiply-adds: about 2 us of one core, a fork and join
 constexpr int64_t kRowUnit = 14;         // blocks begin at multiples, so that tiles stay whole
 constexpr int64_t kColumnUnit = 32;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Grid {
   int64_t rows, columns;

@@ -20,6 +20,7 @@
 
 #include <hwy/highway.h>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/gemm_pack-inl.h>
 #include <accrue/kernels/cpu/gemm_part.h>
 #include <accrue/kernels/cpu/gemm_tile-inl.h>
@@ -33,12 +34,10 @@ inline constexpr int64_t kBlockBytes = 800 << 10;  // most of B in one block
 inline constexpr int64_t kLongTile = 96;           // least k of a tile that fetches C ahead
 inline constexpr int64_t kGatheredRows = 1024;     // most rows of a C that is gathered
 
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The length of equal pieces of n, none longer than `most`.
 inline int64_t even_piece(int64_t n, int64_t most) {
   return n == 0 ? 0 : ceil_div(n, ceil_div(n, most));
 }
-inline int64_t round_up(int64_t n, int64_t unit) { return ceil_div(n, unit) * unit; }
 
 template <class In, class Out>
 class Runner {

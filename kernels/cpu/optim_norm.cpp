@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/walk.h>
 #include <accrue/kernels/optim.h>
@@ -33,8 +34,8 @@ double reduce_dense(const T* x, int64_t n, const F& f, const Fold& fold) {
 template <class F, class Fold>
 void reduce_all(const ConstView& x, const Dest& y, const F& f, const Fold& fold) {
   const int64_t n = numel(x.shape);
-  const int64_t block = std::max(kFewest, (n + kBlocks - 1) / kBlocks);
-  const int64_t blocks = (n + block - 1) / block;
+  const int64_t block = std::max(kFewest, ceil_div(n, kBlocks));
+  const int64_t blocks = ceil_div(n, block);
   const bool dense = layout::is_contiguous({x.shape, x.strides, 0});
   double partial[kBlocks] = {};
   visit_float(x.dtype, [&]<class T>() {
@@ -77,7 +78,7 @@ void power_sum(double p, double scale, const ConstView& x, const Dest& y) {
 void max_abs(const ConstView& x, const Dest& y) {
   reduce_all(
       x, y, [](double v) { return std::abs(v); },
-      [](double a, double b) { return b > a || b != b ? b : a; });
+      [](double a, double b) { return b > a || std::isnan(b) ? b : a; });
 }
 
 }  // namespace accrue::kernels::cpu

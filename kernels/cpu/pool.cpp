@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/pool_pairs.h>
 #include <accrue/kernels/cpu/scratch.h>
@@ -23,7 +24,7 @@ using Number = std::conditional_t<std::is_integral_v<In>, int64_t,
 template <class Body>
 void for_each_plane(const Dims& shape, int64_t work, const Body& body) {
   const int64_t planes = shape[0] * shape[1];
-  parallel_for(planes, (kWorthAThread + work - 1) / std::max<int64_t>(1, work),
+  parallel_for(planes, ceil_div(kWorthAThread, std::max<int64_t>(1, work)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t plane = begin; plane < end; ++plane) body(plane);
                });
@@ -42,7 +43,7 @@ struct Span {
 Span span_of(const PoolParams& p, size_t d, int64_t in, int64_t out) {
   const int64_t step = p.dilation[d], start = out * p.stride[d] - p.padding[d];
   const int64_t end = start + (p.kernel[d] - 1) * step + 1;
-  const int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+  const int64_t skipped = start < 0 ? ceil_div(-start, step) : 0;
   return {start + skipped * step, std::min(end, in), step,
           std::min(end, in + p.padding[d]) - start};
 }
@@ -70,7 +71,7 @@ void max_of_plane(const ConstView& x, const In* from, const PoolParams& p, const
         const In* row = from + r * x.strides[2];
         for (int64_t c = cols.begin; c < cols.end; c += cols.step) {
           const T value = static_cast<T>(row[c * x.strides[3]]);
-          const bool stays = place >= 0 && (value <= best || best != best);
+          const bool stays = place >= 0 && (value <= best || is_nan(best));
           best = stays ? best : value;
           place = stays ? place : static_cast<int32_t>(r * x.shape[3] + c);
         }

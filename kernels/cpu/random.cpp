@@ -8,6 +8,7 @@
 
 #include <accrue/core/philox.h>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/rows.h>
 #include <accrue/kernels/random.h>
@@ -82,7 +83,7 @@ void dropout(const ConstView& x, double p, const Philox& bits, const Dest& y) {
     const auto scale = static_cast<C>(1 / (1 - p));
     const RowReader<C> in(x, 0, x.shape.size());
     const RowWriter<C> out(y, 0, y.view.shape.size());
-    parallel_for((n + chunk - 1) / chunk, 8, [&](int64_t begin, int64_t end) {
+    parallel_for(ceil_div(n, chunk), 8, [&](int64_t begin, int64_t end) {
       alignas(64) uint32_t words[chunk];
       C buffer[chunk];
       C result[chunk];

@@ -1,6 +1,7 @@
 // Sums. The n terms of one result are cut into at most 64 parts, which threads may share; a part is
 // summed by Lanes, in double, and the parts' sums are added in their order. So the order depends on
 // n alone. Many results side by side in memory are formed column-wise, each in that same order.
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/lanes.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/reduction.h>
@@ -29,8 +30,8 @@ class Summation {
         y_(y),
         n_(plan_.reduced.count()) {
     const int64_t unit = 4096;
-    part_length_ = unit * std::max<int64_t>(1, (n_ + unit * kMaxParts - 1) / (unit * kMaxParts));
-    parts_ = (n_ + part_length_ - 1) / part_length_;
+    part_length_ = unit * std::max<int64_t>(1, ceil_div(n_, unit * kMaxParts));
+    parts_ = ceil_div(n_, part_length_);
   }
 
   void run() {
@@ -40,10 +41,10 @@ class Summation {
     if (lies_in_columns()) {
       const Nest& kept = plan_.kept;
       columns_ = kept.size[kept.rank - 1];
-      tiles_ = (columns_ + kColumns - 1) / kColumns;
+      tiles_ = ceil_div(columns_, kColumns);
       parallel_for(results / columns_ * tiles_, std::max<int64_t>(1, grain / kColumns),
                    [&](int64_t begin, int64_t end) { sum_columns(begin, end); });
-    } else if (results < 2 * num_threads() && parts_ > 1) {
+    } else if (results < int64_t{2} * num_threads() && parts_ > 1) {
       for (int64_t i = 0; i < results; ++i) sum_one(i);
     } else {
       parallel_for(results, grain, [&](int64_t begin, int64_t end) {

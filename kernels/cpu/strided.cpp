@@ -3,6 +3,7 @@
 // only, and every sum follows loop.h's order, so that neither threads nor strides show in a result.
 #include <algorithm>
 
+#include <accrue/kernels/cpu/arithmetic.h>
 #include <accrue/kernels/cpu/convert.h>
 #include <accrue/kernels/cpu/lanes.h>
 #include <accrue/kernels/cpu/parallel.h>
@@ -95,8 +96,8 @@ class Engine {
       }
     }
     tile_rows_ = std::clamp<int64_t>(most / tile_cols_, 1, rows_);
-    col_tiles_ = (cols_ + tile_cols_ - 1) / tile_cols_;
-    row_tiles_ = (rows_ + tile_rows_ - 1) / tile_rows_;
+    col_tiles_ = ceil_div(cols_, tile_cols_);
+    row_tiles_ = ceil_div(rows_, tile_rows_);
     tiles_ = kept.count() / (rows_ * cols_) * row_tiles_ * col_tiles_;
   }
 
