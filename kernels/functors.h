@@ -132,9 +132,6 @@ template <class T> ACCRUE_FORMULA T normal_density(T x) { return gauss(x) * T(0.
 /// (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 = sigmoid(gelu_argument(x)), and the argument's derivative.
 template <class T> ACCRUE_FORMULA T gelu_argument(T x) { return x * (T(1.5957691216057308) + T(0.071354816272600248) * x * x); }
 template <class T> ACCRUE_FORMULA T gelu_slope(T x) { return T(1.5957691216057308) + T(0.21406444881780074) * x * x; }
-/// NaN as a bound means none.
-template <class T> ACCRUE_FORMULA T low(Params p) { return as<T>(p.a == p.a ? p.a : -std::numeric_limits<double>::infinity()); }
-template <class T> ACCRUE_FORMULA T high(Params p) { return as<T>(p.b == p.b ? p.b : std::numeric_limits<double>::infinity()); }
 template <class T> ACCRUE_FORMULA T at_least(T x, T bound) { return where(x < bound, bound, x); }
 template <class T> ACCRUE_FORMULA T at_most(T x, T bound) { return where(x > bound, bound, x); }
 template <class T> ACCRUE_FORMULA T power(T x, double a) {
@@ -190,8 +187,8 @@ ACCRUE_UNARY (real,   pow_scalar,        x,     power(x, p.a))
 ACCRUE_BINARY(real,   pow_scalar_grad,   dy, x, p.a == 0 ? T(0) : unless_zero(dy, dy * (as<T>(p.a) * power(x, p.a - 1))))
 ACCRUE_UNARY (real,   rpow_scalar,       x,     pow(as<T>(p.a), x))
 ACCRUE_BINARY(real,   rpow_scalar_grad,  dy, y, where((dy == T(0)) | ((as<T>(p.a) == T(0)) & (y <= T(1))), T(0), dy * (y * log(as<T>(p.a)))))
-ACCRUE_UNARY (number, clamp,             x,     at_most(at_least(x, low<T>(p)), high<T>(p)))
-ACCRUE_BINARY(real,   clamp_grad,        dy, x, where((x < low<T>(p)) | (x > high<T>(p)), T(0), dy))
+ACCRUE_UNARY (number, clamp,             x,     at_most(at_least(x, as<T>(p.a)), as<T>(p.b)))
+ACCRUE_BINARY(real,   clamp_grad,        dy, x, where((x < as<T>(p.a)) | (x > as<T>(p.b)), T(0), dy))
 
 // ---- two arguments; the derivative for a, then for b, which takes (dy, a, b) unless it says less ----
 ACCRUE_BINARY (number, add,              a, b,     a + b)
