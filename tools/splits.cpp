@@ -1,5 +1,7 @@
 #include "tools/splits.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -63,6 +65,26 @@ Batch first_batch(const SplitOptions& options) {
   return make_batch(images, arange(options.batch));
 }
 
+/// Calls of f per second: the median of several measurements, `seconds` in all, so that what
+/// disturbs one of them does not show.
+template <class F>
+double median_rate(double seconds, const F& f) {
+  std::array<double, 5> rates;
+  for (double& rate : rates) {
+    const auto start = Clock::now();
+    int64_t calls = 0;
+    double elapsed = 0;
+    do {
+      f();
+      ++calls;
+      elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    } while (elapsed < seconds / std::size(rates));
+    rate = static_cast<double>(calls) / elapsed;
+  }
+  std::nth_element(rates.begin(), rates.begin() + rates.size() / 2, rates.end());
+  return rates[rates.size() / 2];
+}
+
 SplitRow measure(const SplitOptions& options, const Batch& batch, int64_t count,
                  std::vector<float>& first_gradients) {
   manual_seed(options.seed);
@@ -77,16 +99,10 @@ SplitRow measure(const SplitOptions& options, const Batch& batch, int64_t count,
   };
   step();
   reset_peak_memory_stats();
-  const auto start = Clock::now();
-  double seconds = 0;
-  int64_t steps = 0;
-  for (; seconds < options.seconds || steps == 0; ++steps) {
-    step();
-    seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  }
+  const double steps_per_s = median_rate(options.seconds, step);
   return {.count = count,
           .micro_batch = options.batch / count,
-          .samples_per_s = static_cast<double>(steps * options.batch) / seconds,
+          .samples_per_s = steps_per_s * static_cast<double>(options.batch),
           .peak_bytes = memory_stats().total.peak};
 }
 

@@ -20,7 +20,7 @@ struct SplitOptions {
 struct SplitRow {
   int64_t count = 0;         ///< micro-batches
   int64_t micro_batch = 0;   ///< samples in each
-  double samples_per_s = 0;  ///< of whole steps, optimizer included
+  double samples_per_s = 0;  ///< of whole steps, optimizer included; a median
   int64_t peak_bytes = 0;
   double largest_difference = 0;  ///< of any element of any gradient from the first row's
   bool identical = false;         ///< every gradient equals the first row's bit for bit
