@@ -7,7 +7,9 @@
 #include <accrue/core/memory.h>
 #include <accrue/core/named_tensor.h>
 #include <accrue/core/random.h>
+#include <accrue/core/stream.h>
 #include <accrue/core/tensor.h>
+#include <accrue/core/transfer.h>
 
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/trace.h>

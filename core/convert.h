@@ -20,7 +20,7 @@ constexpr bool kIsHalf = std::is_same_v<T, bfloat16> || std::is_same_v<T, float1
 namespace detail {
 /// The float next to `value`, and away from a tie of a 16-bit format, so that a double which
 /// becomes a 16-bit number by way of it is rounded once.
-inline float round_to_odd(double value) {
+ACCRUE_HD inline float round_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || !std::isfinite(nearest)) return nearest;
   auto bits = std::bit_cast<uint32_t>(nearest);
@@ -31,7 +31,7 @@ inline float round_to_odd(double value) {
 }  // namespace detail
 
 template <class To, class From>
-To convert(From value) {
+ACCRUE_HD To convert(From value) {
   if constexpr (kIsHalf<From> && !std::is_same_v<To, From>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {

@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include <accrue/core/cuda/backend.h>
 #include <accrue/core/device.h>
 #include <accrue/core/error.h>
 
@@ -11,8 +12,10 @@ thread_local Device current;
 Device Device::cuda(int index) {
   check<DeviceError>(cuda_is_built(), "cuda: this build of accrue has no CUDA kernels; ",
                      "use the cpu, or build with ACCRUE_CUDA=ON");
+  check<DeviceError>(cuda_is_available(), "cuda: device ", index, " was asked for, and none is ",
+                     "usable here: ", describe_cuda(), "; use the cpu");
   check<DeviceError>(index >= 0 && index < cuda_device_count(), "cuda: device ", index,
-                     " was asked for, and ", cuda_device_count(), " are usable here");
+                     " was asked for; usable here are 0 to ", cuda_device_count() - 1);
   return {DeviceType::cuda, static_cast<int8_t>(index)};
 }
 
@@ -29,9 +32,15 @@ std::ostream& operator<<(std::ostream& out, Device device) {
   return out << "cuda:" << static_cast<int>(device.index);
 }
 
-bool cuda_is_built() { return false; }
+bool cuda_is_built() { return detail::is_linked(cuda::device_count); }
 bool cuda_is_available() { return cuda_device_count() > 0; }
-int cuda_device_count() { return 0; }
+int cuda_device_count() { return cuda_is_built() ? cuda::device_count() : 0; }
+
+std::string describe_cuda(int index) {
+  if (!cuda_is_built()) return "this build of accrue has no CUDA kernels";
+  if (index >= 0 && index < cuda_device_count()) return cuda::describe(index);
+  return cuda::why_no_device();
+}
 
 Device default_device() { return current; }
 void set_default_device(Device device) { current = device; }

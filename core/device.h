@@ -24,11 +24,17 @@ struct Device {
 
 std::ostream& operator<<(std::ostream& out, Device device);
 
+/// CUDA devices beyond these are not used.
+inline constexpr int kMaxDevices = 16;
+
 /// Whether this build has CUDA kernels.
 bool cuda_is_built();
 /// Whether this build has CUDA kernels and this machine a device to run them.
 bool cuda_is_available();
 int cuda_device_count();
+/// What the device is, "NVIDIA H200, compute capability 9.0, 139.8 GiB"; or, without a usable one,
+/// why: the build, or what CUDA says.
+std::string describe_cuda(int index = 0);
 
 /// Where new tensors are made when no device is named: the CPU unless changed for this thread.
 Device default_device();

@@ -4,6 +4,7 @@
 
 #include <accrue/core/convert.h>
 #include <accrue/core/factories.h>
+#include <accrue/core/transfer.h>
 
 namespace accrue {
 namespace {
@@ -141,12 +142,6 @@ Tensor linspace(double start, double end, int64_t steps, DType dtype, Device dev
 Tensor eye(int64_t n, DType dtype, Device device) {
   return generate("eye", {n, n}, dtype, device,
                   [n](int64_t i) { return i / n == i % n ? 1.0 : 0.0; });
-}
-
-Tensor to_device(const Tensor& x, Device device) {
-  if (x.device() == device) return x;
-  throw DeviceError(
-      detail::concat("to: no copy from ", x.device(), " to ", device, " in this build"));
 }
 
 }  // namespace accrue

@@ -48,7 +48,4 @@ Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::fl
 /// The n by n identity matrix.
 Tensor eye(int64_t n, DType dtype = DType::float32, Device device = default_device());
 
-/// A copy on another device, outside any tape; x itself if it is there already.
-Tensor to_device(const Tensor& x, Device device);
-
 }  // namespace accrue

@@ -1,5 +1,6 @@
-// The few macros of accrue. ACCRUE_HD marks a function that also runs on a CUDA device;
-// ACCRUE_ASSERT states an invariant of ours (a user's mistake is `check<E>` of error.h instead).
+// The few macros of accrue. ACCRUE_HD marks a function that also runs on a CUDA device,
+// ACCRUE_OPTIONAL one that is there only with the CUDA backend; ACCRUE_ASSERT states an invariant
+// of ours (a user's mistake is `check<E>` of error.h instead).
 #pragma once
 
 #ifdef __CUDACC__
@@ -10,6 +11,14 @@
 
 #define ACCRUE_ASSERT(condition) \
   ((condition) ? void() : ::accrue::detail::assertion_failed(#condition, __FILE__, __LINE__))
+
+// A function that a build may lack: in one without CUDA its address is null. So what calls it is
+// the same object file whether a backend is linked to it, or the host executor's, or none.
+#if ACCRUE_CUDA
+#define ACCRUE_OPTIONAL
+#else
+#define ACCRUE_OPTIONAL __attribute__((weak))
+#endif
 
 // Under a sanitizer memory is not recycled behind its back.
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,4 +34,10 @@
 
 namespace accrue::detail {
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
+
+/// Whether this program has the function.
+template <class R, class... A>
+bool is_linked(R (*function)(A...)) {
+  return function != nullptr;
 }
+}  // namespace accrue::detail

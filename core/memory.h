@@ -32,6 +32,8 @@ struct MemoryStats {
 };
 
 MemoryStats memory_stats(Device device = {});
+/// The same of the host's page-locked memory, see pin_memory() in transfer.h.
+MemoryStats pinned_memory_stats();
 /// Lets every peak start again from what is live now.
 void reset_peak_memory_stats(Device device = {});
 
@@ -55,19 +57,19 @@ class MemoryKindGuard {
   MemoryKind before_;
 };
 
-/// Seams for tests, on the CPU's memory. They may change at any time.
+/// Seams for tests. They may change at any time.
 namespace memory_testing {
 /// Ask the system for every block, so that a sanitizer sees each one's edges. On from the start
-/// under AddressSanitizer.
-void set_pass_through(bool on);
+/// under AddressSanitizer, on the CPU.
+void set_pass_through(bool on, Device device = {});
 /// Fill fresh and freed memory with bytes 0xff, NaN in every floating type. On from the start in
-/// builds with assertions (without NDEBUG).
-void set_poison(bool on);
+/// builds with assertions (without NDEBUG), on the CPU.
+void set_poison(bool on, Device device = {});
 /// The n-th allocation from now (1 is the next) throws OutOfMemory; with `forever`, all later ones
 /// too. n = 0 stops failing.
-void fail_allocation(int64_t n, bool forever = false);
+void fail_allocation(int64_t n, bool forever = false, Device device = {});
 /// Allocations seen since the last fail_allocation().
-int64_t allocations_seen();
+int64_t allocations_seen(Device device = {});
 }  // namespace memory_testing
 
 }  // namespace accrue

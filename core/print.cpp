@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include <accrue/core/factories.h>
+#include <accrue/core/transfer.h>
 
 namespace accrue {
 namespace {

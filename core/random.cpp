@@ -5,6 +5,7 @@
 #include <accrue/core/convert.h>
 #include <accrue/core/factories.h>
 #include <accrue/core/random.h>
+#include <accrue/core/transfer.h>
 
 namespace accrue {
 namespace {
@@ -48,16 +49,16 @@ bool holds(int64_t value) {
 /// x[i] = f.template operator()<T>(bits, i) in row-major order.
 template <class F>
 void fill(const char* op, Tensor& x, Generator& generator, F&& f) {
-  check<DeviceError>(x.device().is_cpu(), op, ": the tensor is on ", x.device(),
-                     "; make the numbers on the cpu and copy them");
   check<ShapeError>(!layout::has_overlap(x.layout()), op, ": elements of the tensor of shape ",
                     x.shape(), " and strides ", x.strides(), " share memory; clone it first");
+  const HostImage image(x, HostImage::Use::rewrite);
   visit_float(x.dtype(), [&, bits = generator.next_call()]<class T>() {
-    T* out = x.data<T>();
+    T* out = image.tensor().data<T>();
     int64_t i = 0;
     layout::for_each_offset(x.layout(),
                             [&](int64_t at) { out[at] = f.template operator()<T>(bits, i++); });
   });
+  image.write_back();
   x.storage().bump_version();
 }
 

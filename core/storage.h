@@ -4,20 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <accrue/core/memory.h>
+#include <accrue/core/allocator.h>
 #include <accrue/core/ref.h>
 
 namespace accrue {
 
 class Storage final : public RefCounted {
  public:
-  /// Throws OutOfMemory.
-  Storage(size_t bytes, Device device);
+  /// `pinned`: page-locked memory of the host. Throws OutOfMemory.
+  Storage(size_t bytes, Device device, bool pinned = false);
   ~Storage() override;
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  Device device() const { return device_; }
+  Device device() const { return place_.device; }
+  bool is_pinned() const { return place_.pinned; }
   MemoryKind kind() const { return kind_; }
   /// Counts these bytes under another kind from now on.
   void set_kind(MemoryKind kind);
@@ -32,7 +33,7 @@ class Storage final : public RefCounted {
  private:
   void* data_ = nullptr;
   size_t bytes_;
-  Device device_;
+  Place place_;
   MemoryKind kind_;
   uint32_t version_ = 0;
 };

@@ -1,5 +1,6 @@
 #include <accrue/core/convert.h>
 #include <accrue/core/tensor.h>
+#include <accrue/core/transfer.h>
 
 namespace accrue {
 
@@ -43,8 +44,7 @@ double Tensor::at(const Dims& index) const {
 template <class T>
 std::vector<T> Tensor::to_vector() const {
   check_defined("to_vector");
-  check<DeviceError>(device().is_cpu(), "to_vector: the tensor is on ", device(),
-                     "; copy it to the cpu first");
+  if (!device().is_cpu()) return to_device(*this, Device::cpu()).to_vector<T>();
   std::vector<T> out;
   out.reserve(static_cast<size_t>(numel()));
   visit_any(dtype(), [&]<class S>() {

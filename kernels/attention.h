@@ -30,11 +30,13 @@ void attention_grad(const ConstView& dy, const ConstView& q, const ConstView& k,
                     const Dest& dq, const Dest& dk, const Dest& dv);
 }  // namespace cpu
 namespace cuda {
-void attention(const ConstView& q, const ConstView& k, const ConstView& v, const ConstView& mask,
-               const AttentionParams& p, const Dest& y, const Dest& lse);
-void attention_grad(const ConstView& dy, const ConstView& q, const ConstView& k, const ConstView& v,
-                    const ConstView& mask, const ConstView& lse, const AttentionParams& p,
-                    const Dest& dq, const Dest& dk, const Dest& dv);
+ACCRUE_OPTIONAL void attention(const ConstView& q, const ConstView& k, const ConstView& v,
+                               const ConstView& mask, const AttentionParams& p, const Dest& y,
+                               const Dest& lse);
+ACCRUE_OPTIONAL void attention_grad(const ConstView& dy, const ConstView& q, const ConstView& k,
+                                    const ConstView& v, const ConstView& mask, const ConstView& lse,
+                                    const AttentionParams& p, const Dest& dq, const Dest& dk,
+                                    const Dest& dv);
 }  // namespace cuda
 
 /// y = D(w) · v, w = softmax(scale · q · kᵀ + mask), D drops and rescales by 1 / (1 - p).
@@ -42,7 +44,7 @@ void attention_grad(const ConstView& dy, const ConstView& q, const ConstView& k,
 inline void attention(const ConstView& q, const ConstView& k, const ConstView& v,
                       const ConstView& mask, const AttentionParams& p, const Dest& y,
                       const Dest& lse) {
-  dispatch("attention", y.view.device, ACCRUE_BACKENDS(attention), q, k, v, mask, p, y, lse);
+  dispatch("attention", y.view.device, cpu::attention, cuda::attention, q, k, v, mask, p, y, lse);
 }
 /// dv = D(w)ᵀ · dy, dq = ds · k, dk = dsᵀ · q, where ds = scale · w · (g - Σ w · g) and
 /// g = D(dy · vᵀ). Those not wanted are left out.
@@ -50,8 +52,8 @@ inline void attention_grad(const ConstView& dy, const ConstView& q, const ConstV
                            const ConstView& v, const ConstView& mask, const ConstView& lse,
                            const AttentionParams& p, const Dest& dq, const Dest& dk,
                            const Dest& dv) {
-  dispatch("attention_grad", dy.device, ACCRUE_BACKENDS(attention_grad), dy, q, k, v, mask, lse, p,
-           dq, dk, dv);
+  dispatch("attention_grad", dy.device, cpu::attention_grad, cuda::attention_grad, dy, q, k, v,
+           mask, lse, p, dq, dk, dv);
 }
 
 }  // namespace accrue::kernels

@@ -30,32 +30,35 @@ void conv2d_grad_w(const ConstView& dy, const ConstView& x, const ConvParams& p,
 void conv2d_grad_bias(const ConstView& dy, const Dest& db);
 }  // namespace cpu
 namespace cuda {
-void conv2d(const ConstView& x, const ConstView& w, const ConstView& bias, const ConvParams& p,
-            const Dest& y);
-void conv2d_grad_x(const ConstView& dy, const ConstView& w, const ConvParams& p, const Dest& dx);
-void conv2d_grad_w(const ConstView& dy, const ConstView& x, const ConvParams& p, const Dest& dw);
-void conv2d_grad_bias(const ConstView& dy, const Dest& db);
+ACCRUE_OPTIONAL void conv2d(const ConstView& x, const ConstView& w, const ConstView& bias,
+                            const ConvParams& p, const Dest& y);
+ACCRUE_OPTIONAL void conv2d_grad_x(const ConstView& dy, const ConstView& w, const ConvParams& p,
+                                   const Dest& dx);
+ACCRUE_OPTIONAL void conv2d_grad_w(const ConstView& dy, const ConstView& x, const ConvParams& p,
+                                   const Dest& dw);
+ACCRUE_OPTIONAL void conv2d_grad_bias(const ConstView& dy, const Dest& db);
 }  // namespace cuda
 
 /// y[n, o, i, j] = bias[o] + Σ w[o, c, a, b] · x[n, c, i·stride - padding + a·dilation, …b…],
 /// where x is 0 outside. A bias without data is 0.
 inline void conv2d(const ConstView& x, const ConstView& w, const ConstView& bias,
                    const ConvParams& p, const Dest& y) {
-  dispatch("conv2d", y.view.device, ACCRUE_BACKENDS(conv2d), x, w, bias, p, y);
+  dispatch("conv2d", y.view.device, cpu::conv2d, cuda::conv2d, x, w, bias, p, y);
 }
 /// dx[n, c, …] = Σ dy[n, o, i, j] · w[o, c, a, b] over the places where y read x[n, c, …]
 inline void conv2d_grad_x(const ConstView& dy, const ConstView& w, const ConvParams& p,
                           const Dest& dx) {
-  dispatch("conv2d_grad_x", dx.view.device, ACCRUE_BACKENDS(conv2d_grad_x), dy, w, p, dx);
+  dispatch("conv2d_grad_x", dx.view.device, cpu::conv2d_grad_x, cuda::conv2d_grad_x, dy, w, p, dx);
 }
 /// dw[o, c, a, b] = Σ dy[n, o, i, j] · x[n, c, i·stride - padding + a·dilation, …b…]
 inline void conv2d_grad_w(const ConstView& dy, const ConstView& x, const ConvParams& p,
                           const Dest& dw) {
-  dispatch("conv2d_grad_w", dw.view.device, ACCRUE_BACKENDS(conv2d_grad_w), dy, x, p, dw);
+  dispatch("conv2d_grad_w", dw.view.device, cpu::conv2d_grad_w, cuda::conv2d_grad_w, dy, x, p, dw);
 }
 /// db[o] = Σ dy[n, o, i, j]: over an image first, then over images from the old content
 inline void conv2d_grad_bias(const ConstView& dy, const Dest& db) {
-  dispatch("conv2d_grad_bias", db.view.device, ACCRUE_BACKENDS(conv2d_grad_bias), dy, db);
+  dispatch("conv2d_grad_bias", db.view.device, cpu::conv2d_grad_bias, cuda::conv2d_grad_bias, dy,
+           db);
 }
 
 }  // namespace accrue::kernels

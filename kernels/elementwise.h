@@ -18,30 +18,31 @@ void ternary(Ternary f, const Params& p, const ConstView& a, const ConstView& b,
              const Dest& y);
 }  // namespace cpu
 namespace cuda {
-void fill(double value, const Dest& y);
-void unary(Unary f, const Params& p, const ConstView& x, const Dest& y);
-void binary(Binary f, const Params& p, const ConstView& a, const ConstView& b, const Dest& y);
-void ternary(Ternary f, const Params& p, const ConstView& a, const ConstView& b, const ConstView& c,
-             const Dest& y);
+ACCRUE_OPTIONAL void fill(double value, const Dest& y);
+ACCRUE_OPTIONAL void unary(Unary f, const Params& p, const ConstView& x, const Dest& y);
+ACCRUE_OPTIONAL void binary(Binary f, const Params& p, const ConstView& a, const ConstView& b,
+                            const Dest& y);
+ACCRUE_OPTIONAL void ternary(Ternary f, const Params& p, const ConstView& a, const ConstView& b,
+                             const ConstView& c, const Dest& y);
 }  // namespace cuda
 
 /// y = value
 inline void fill(double value, const Dest& y) {
-  dispatch("fill", y.view.device, ACCRUE_BACKENDS(fill), value, y);
+  dispatch("fill", y.view.device, cpu::fill, cuda::fill, value, y);
 }
 /// y = f(x)
 inline void unary(Unary f, const ConstView& x, const Dest& y, const Params& p = {}) {
-  dispatch(name_of(f), y.view.device, ACCRUE_BACKENDS(unary), f, p, x, y);
+  dispatch(name_of(f), y.view.device, cpu::unary, cuda::unary, f, p, x, y);
 }
 /// y = f(a, b) over the broadcast of a and b
 inline void binary(Binary f, const ConstView& a, const ConstView& b, const Dest& y,
                    const Params& p = {}) {
-  dispatch(name_of(f), y.view.device, ACCRUE_BACKENDS(binary), f, p, a, b, y);
+  dispatch(name_of(f), y.view.device, cpu::binary, cuda::binary, f, p, a, b, y);
 }
 /// y = f(a, b, c) over the broadcast of a, b and c
 inline void ternary(Ternary f, const ConstView& a, const ConstView& b, const ConstView& c,
                     const Dest& y, const Params& p = {}) {
-  dispatch(name_of(f), y.view.device, ACCRUE_BACKENDS(ternary), f, p, a, b, c, y);
+  dispatch(name_of(f), y.view.device, cpu::ternary, cuda::ternary, f, p, a, b, c, y);
 }
 /// y = x, converted to y's dtype
 inline void copy(const ConstView& x, const Dest& y) { unary(Unary::identity, x, y); }

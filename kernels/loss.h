@@ -26,11 +26,13 @@ void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy, const ConstV
                         const ConstView& counted, const Dest& dx);
 }  // namespace cpu
 namespace cuda {
-void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& target,
-                   const ConstView& weight, const Dest& loss, const Dest& lse, const Dest& counted);
-void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy, const ConstView& x,
-                        const ConstView& target, const ConstView& weight, const ConstView& lse,
-                        const ConstView& counted, const Dest& dx);
+ACCRUE_OPTIONAL void cross_entropy(const CrossEntropy& p, const ConstView& x,
+                                   const ConstView& target, const ConstView& weight,
+                                   const Dest& loss, const Dest& lse, const Dest& counted);
+ACCRUE_OPTIONAL void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy,
+                                        const ConstView& x, const ConstView& target,
+                                        const ConstView& weight, const ConstView& lse,
+                                        const ConstView& counted, const Dest& dx);
 }  // namespace cuda
 
 /// For each row x of C logits with target t, weights w (1 if there is no `weight`):
@@ -43,8 +45,8 @@ void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy, const ConstV
 inline void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& target,
                           const ConstView& weight, const Dest& loss, const Dest& lse,
                           const Dest& counted) {
-  dispatch("cross_entropy", loss.view.device, ACCRUE_BACKENDS(cross_entropy), p, x, target, weight,
-           loss, lse, counted);
+  dispatch("cross_entropy", loss.view.device, cpu::cross_entropy, cuda::cross_entropy, p, x, target,
+           weight, loss, lse, counted);
 }
 /// dx = dy · ((1 - ε) · w_t · (e^(x - lse) - [c = t]) + ε/C · (e^(x - lse) · Σ w - w_c)), divided
 /// by `counted` for a mean; exactly 0 in ignored rows. dy has the target's shape. A row's gradient
@@ -52,8 +54,8 @@ inline void cross_entropy(const CrossEntropy& p, const ConstView& x, const Const
 inline void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy, const ConstView& x,
                                const ConstView& target, const ConstView& weight,
                                const ConstView& lse, const ConstView& counted, const Dest& dx) {
-  dispatch("cross_entropy_grad", dx.view.device, ACCRUE_BACKENDS(cross_entropy_grad), p, dy, x,
-           target, weight, lse, counted, dx);
+  dispatch("cross_entropy_grad", dx.view.device, cpu::cross_entropy_grad, cuda::cross_entropy_grad,
+           p, dy, x, target, weight, lse, counted, dx);
 }
 
 }  // namespace accrue::kernels

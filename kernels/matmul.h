@@ -12,18 +12,19 @@ namespace cpu {
 void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c);
 }
 namespace cuda {
-void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c);
+ACCRUE_OPTIONAL void matmul(const ConstView& a, const ConstView& b, const ConstView& bias,
+                            const Dest& c);
 }
 
 /// c[.., m, n] = Σₖ a[.., m, k] · b[.., k, n]; the batch dimensions broadcast, and those that c
 /// lacks or has as 1 are summed in order.
 /// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit.
 inline void matmul(const ConstView& a, const ConstView& b, const Dest& c) {
-  dispatch("matmul", c.view.device, ACCRUE_BACKENDS(matmul), a, b, ConstView{}, c);
+  dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, ConstView{}, c);
 }
 /// c = bias[n] + a · b. REQUIRES: c overwrites and has every batch dimension.
 inline void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
-  dispatch("matmul", c.view.device, ACCRUE_BACKENDS(matmul), a, b, bias, c);
+  dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, bias, c);
 }
 
 /// The view with its last two dimensions swapped.

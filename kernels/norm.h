@@ -16,27 +16,28 @@ void layer_norm_grad(const ConstView& dy, const ConstView& x, const ConstView& w
                      const Dest& dw, const Dest& db);
 }  // namespace cpu
 namespace cuda {
-void layer_norm(const ConstView& x, const ConstView& w, const ConstView& b, int width, double eps,
-                const Dest& y, const Dest& mean, const Dest& rstd);
-void layer_norm_grad(const ConstView& dy, const ConstView& x, const ConstView& w,
-                     const ConstView& mean, const ConstView& rstd, int width, const Dest& dx,
-                     const Dest& dw, const Dest& db);
+ACCRUE_OPTIONAL void layer_norm(const ConstView& x, const ConstView& w, const ConstView& b,
+                                int width, double eps, const Dest& y, const Dest& mean,
+                                const Dest& rstd);
+ACCRUE_OPTIONAL void layer_norm_grad(const ConstView& dy, const ConstView& x, const ConstView& w,
+                                     const ConstView& mean, const ConstView& rstd, int width,
+                                     const Dest& dx, const Dest& dw, const Dest& db);
 }  // namespace cuda
 
 /// x̂ = (x - mean) · rstd, rstd = 1 / √(variance + eps), y = x̂ · w + b. w and b have the shape of a
 /// row or no data, which stands for 1 and 0; mean and rstd have the shape of the other dimensions.
 inline void layer_norm(const ConstView& x, const ConstView& w, const ConstView& b, int width,
                        double eps, const Dest& y, const Dest& mean, const Dest& rstd) {
-  dispatch("layer_norm", y.view.device, ACCRUE_BACKENDS(layer_norm), x, w, b, width, eps, y, mean,
-           rstd);
+  dispatch("layer_norm", y.view.device, cpu::layer_norm, cuda::layer_norm, x, w, b, width, eps, y,
+           mean, rstd);
 }
 /// With g = dy · w:  dx = rstd · (g - mean(g) - x̂ · mean(g · x̂)),  dw = Σ dy · x̂,  db = Σ dy,
 /// each of which may be unwanted.
 inline void layer_norm_grad(const ConstView& dy, const ConstView& x, const ConstView& w,
                             const ConstView& mean, const ConstView& rstd, int width, const Dest& dx,
                             const Dest& dw, const Dest& db) {
-  dispatch("layer_norm_grad", x.device, ACCRUE_BACKENDS(layer_norm_grad), dy, x, w, mean, rstd,
-           width, dx, dw, db);
+  dispatch("layer_norm_grad", x.device, cpu::layer_norm_grad, cuda::layer_norm_grad, dy, x, w, mean,
+           rstd, width, dx, dw, db);
 }
 
 }  // namespace accrue::kernels

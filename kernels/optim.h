@@ -37,12 +37,12 @@ void power_sum(double p, double scale, const ConstView& x, const Dest& y);
 void max_abs(const ConstView& x, const Dest& y);
 }  // namespace cpu
 namespace cuda {
-void sgd(const SgdStep& s, const ConstView& g, const Dest& w, const Dest& momentum,
-         const Dest& master);
-void adam(const AdamStep& s, const ConstView& g, const Dest& w, const Dest& m, const Dest& v,
-          const Dest& v_max, const Dest& master);
-void power_sum(double p, double scale, const ConstView& x, const Dest& y);
-void max_abs(const ConstView& x, const Dest& y);
+ACCRUE_OPTIONAL void sgd(const SgdStep& s, const ConstView& g, const Dest& w, const Dest& momentum,
+                         const Dest& master);
+ACCRUE_OPTIONAL void adam(const AdamStep& s, const ConstView& g, const Dest& w, const Dest& m,
+                          const Dest& v, const Dest& v_max, const Dest& master);
+ACCRUE_OPTIONAL void power_sum(double p, double scale, const ConstView& x, const Dest& y);
+ACCRUE_OPTIONAL void max_abs(const ConstView& x, const Dest& y);
 }  // namespace cuda
 
 /// d = g · scale + decay · w
@@ -50,7 +50,7 @@ void max_abs(const ConstView& x, const Dest& y);
 /// w = w - lr · (nesterov ? d + momentum · b : b)
 inline void sgd(const SgdStep& s, const ConstView& g, const Dest& w, const Dest& momentum,
                 const Dest& master) {
-  dispatch("sgd", w.view.device, ACCRUE_BACKENDS(sgd), s, g, w, momentum, master);
+  dispatch("sgd", w.view.device, cpu::sgd, cuda::sgd, s, g, w, momentum, master);
 }
 
 /// d = g · scale (+ decay · w unless decoupled);   w = w · (1 - lr · decay) if decoupled
@@ -58,16 +58,16 @@ inline void sgd(const SgdStep& s, const ConstView& g, const Dest& w, const Dest&
 /// w = w - lr / (1 - β₁ᵗ) · m / (√u / √(1 - β₂ᵗ) + eps)
 inline void adam(const AdamStep& s, const ConstView& g, const Dest& w, const Dest& m, const Dest& v,
                  const Dest& v_max, const Dest& master) {
-  dispatch("adam", w.view.device, ACCRUE_BACKENDS(adam), s, g, w, m, v, v_max, master);
+  dispatch("adam", w.view.device, cpu::adam, cuda::adam, s, g, w, m, v, v_max, master);
 }
 
 /// y = Σ |x · scale|ᵖ in float64, p > 0. Squares of floats cannot overflow it.
 inline void power_sum(double p, double scale, const ConstView& x, const Dest& y) {
-  dispatch("power_sum", y.view.device, ACCRUE_BACKENDS(power_sum), p, scale, x, y);
+  dispatch("power_sum", y.view.device, cpu::power_sum, cuda::power_sum, p, scale, x, y);
 }
 /// y = max |x| in float64; 0 over nothing, NaN if any is NaN.
 inline void max_abs(const ConstView& x, const Dest& y) {
-  dispatch("max_abs", y.view.device, ACCRUE_BACKENDS(max_abs), x, y);
+  dispatch("max_abs", y.view.device, cpu::max_abs, cuda::max_abs, x, y);
 }
 
 }  // namespace accrue::kernels

@@ -26,28 +26,31 @@ void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y);
 void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx);
 }  // namespace cpu
 namespace cuda {
-void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const Dest& index);
-void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx);
-void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y);
-void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx);
+ACCRUE_OPTIONAL void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y,
+                                const Dest& index);
+ACCRUE_OPTIONAL void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx);
+ACCRUE_OPTIONAL void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y);
+ACCRUE_OPTIONAL void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx);
 }  // namespace cuda
 
 /// y = the largest element of the window, the first NaN if there is one; -∞ if the window holds
 /// nothing. index[n, c, oh, ow], dense int32: its row · w + column, the first of equals; or -1.
 inline void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const Dest& index) {
-  dispatch("max_pool2d", y.view.device, ACCRUE_BACKENDS(max_pool2d), x, p, y, index);
+  dispatch("max_pool2d", y.view.device, cpu::max_pool2d, cuda::max_pool2d, x, p, y, index);
 }
 /// dx = the sum of dy over the windows in which this element was chosen
 inline void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx) {
-  dispatch("max_pool2d_grad", dx.view.device, ACCRUE_BACKENDS(max_pool2d_grad), dy, index, dx);
+  dispatch("max_pool2d_grad", dx.view.device, cpu::max_pool2d_grad, cuda::max_pool2d_grad, dy,
+           index, dx);
 }
 /// y = Σ window / count: its elements within x, or within x and its padding, or the override
 inline void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y) {
-  dispatch("avg_pool2d", y.view.device, ACCRUE_BACKENDS(avg_pool2d), x, p, y);
+  dispatch("avg_pool2d", y.view.device, cpu::avg_pool2d, cuda::avg_pool2d, x, p, y);
 }
 /// dx = Σ dy / count over the windows that hold this element
 inline void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx) {
-  dispatch("avg_pool2d_grad", dx.view.device, ACCRUE_BACKENDS(avg_pool2d_grad), dy, p, dx);
+  dispatch("avg_pool2d_grad", dx.view.device, cpu::avg_pool2d_grad, cuda::avg_pool2d_grad, dy, p,
+           dx);
 }
 
 }  // namespace accrue::kernels

@@ -11,13 +11,13 @@ namespace cpu {
 void dropout(const ConstView& x, double p, const Philox& bits, const Dest& y);
 }  // namespace cpu
 namespace cuda {
-void dropout(const ConstView& x, double p, const Philox& bits, const Dest& y);
+ACCRUE_OPTIONAL void dropout(const ConstView& x, double p, const Philox& bits, const Dest& y);
 }  // namespace cuda
 
 /// y = x / (1 - p) where bits32(i) >= p · 2³², else 0; i is the element's row-major index. It is
 /// its own derivative: dx = dropout(dy).
 inline void dropout(const ConstView& x, double p, const Philox& bits, const Dest& y) {
-  dispatch("dropout", y.view.device, ACCRUE_BACKENDS(dropout), x, p, bits, y);
+  dispatch("dropout", y.view.device, cpu::dropout, cuda::dropout, x, p, bits, y);
 }
 
 }  // namespace accrue::kernels

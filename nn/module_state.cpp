@@ -1,6 +1,7 @@
 // A module's tensors in and out: state dictionaries, and moves to another device or dtype.
 #include <accrue/core/factories.h>
 #include <accrue/core/memory.h>
+#include <accrue/core/transfer.h>
 
 #include <accrue/kernels/elementwise.h>
 

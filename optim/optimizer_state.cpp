@@ -3,6 +3,7 @@
 
 #include <accrue/core/factories.h>
 #include <accrue/core/memory.h>
+#include <accrue/core/transfer.h>
 
 #include <accrue/kernels/elementwise.h>
 

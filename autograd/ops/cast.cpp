@@ -1,3 +1,5 @@
+#include <accrue/core/transfer.h>
+
 #include <accrue/kernels/elementwise.h>
 
 #include <accrue/autograd/ops/cast.h>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <accrue/core/factories.h>
+#include <accrue/core/transfer.h>
 
 namespace accrue {
 namespace {
