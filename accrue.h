@@ -12,6 +12,7 @@
 #include <accrue/core/transfer.h>
 
 #include <accrue/kernels/cpu/parallel.h>
+#include <accrue/kernels/split_invariant.h>
 #include <accrue/kernels/trace.h>
 
 #include <accrue/autograd/anomaly.h>

@@ -12,18 +12,14 @@ using Random = OnExecutor;
 
 // 1 / (1 - p) is a power of two, so that no rounding differs: the same elements are dropped.
 TEST_F(Random, DropoutDropsWhatTheCpuDrops) {
-  for (int64_t n : {1, 33, 1000, 4098}) {
-    const Tensor x = arange(1, static_cast<double>(n + 1), 1, float32);
-    const Philox bits{.seed = 5, .call = 3};
-    Tensor right = empty_like(x);
-    kernels::dropout(x, 0.5, bits, into(right));
-    const std::vector<float> expected = right.to_vector<float>();
-    under_every_schedule([&] {
-      const Tensor y = empty(x.shape(), float32, device);
-      kernels::dropout(to_device(x, device), 0.5, bits, into(y));
-      EXPECT_EQ(y.to_vector<float>(), expected) << n;
-    });
-  }
+  for (DType t : {float32, float64, DType::bfloat16})
+    for (int64_t n : {0, 1, 33, 1000, 4098})
+      expect_as_on_cpu({arange(1, static_cast<double>(n + 1), 1, t)},
+                       [](const std::vector<Tensor>& x) -> std::vector<Tensor> {
+                         const Tensor y = empty_like(x[0]);
+                         kernels::dropout(x[0], 0.5, {.seed = 5, .call = 3}, into(y));
+                         return {y};
+                       });
 }
 
 }  // namespace
