@@ -1,11 +1,11 @@
 // The register tiles of the convolution, for each instruction set: MR rows by NV vectors of results
 // stay in registers while the taps, or the pixels, run. Included by conv_tile.cpp inside
 // foreach_target.
-#if defined(ACCRUE_KERNELS_CPU_CONV_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ACCRUE_KERNELS_CPU_CONV_TILE_INL_H_
-#undef ACCRUE_KERNELS_CPU_CONV_TILE_INL_H_
+#if defined(ACCRUE_KERNELS_CPU_CONV_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ACCRUE_KERNELS_CPU_CONV_TILE_INL_H
+#undef ACCRUE_KERNELS_CPU_CONV_TILE_INL_H
 #else
-#define ACCRUE_KERNELS_CPU_CONV_TILE_INL_H_
+#define ACCRUE_KERNELS_CPU_CONV_TILE_INL_H
 #endif
 #include <array>
 #include <cstdint>
@@ -160,18 +160,18 @@ void transpose_rows(const T* from, int64_t from_row, int64_t rows, int64_t colum
   }
 }
 
-ConvTileShape shape_f32() { return {kMaxRows, kLanes<float>, kMaxVectors}; }
-ConvTileShape shape_f64() { return {kMaxRows, kLanes<double>, kMaxVectors}; }
-void sweep_f32(const ConvSweep<float>& s) { sweep_image(s); }
-void sweep_f64(const ConvSweep<double>& s) { sweep_image(s); }
-void weight_f32(const ConvWeightSweep<float>& s) { sweep_weight(s); }
-void weight_f64(const ConvWeightSweep<double>& s) { sweep_weight(s); }
-void transpose_f32(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
-                   int64_t to_row) {
+inline ConvTileShape shape_f32() { return {kMaxRows, kLanes<float>, kMaxVectors}; }
+inline ConvTileShape shape_f64() { return {kMaxRows, kLanes<double>, kMaxVectors}; }
+inline void sweep_f32(const ConvSweep<float>& s) { sweep_image(s); }
+inline void sweep_f64(const ConvSweep<double>& s) { sweep_image(s); }
+inline void weight_f32(const ConvWeightSweep<float>& s) { sweep_weight(s); }
+inline void weight_f64(const ConvWeightSweep<double>& s) { sweep_weight(s); }
+inline void transpose_f32(const float* from, int64_t from_row, int64_t rows, int64_t columns,
+                          float* to, int64_t to_row) {
   transpose_rows(from, from_row, rows, columns, to, to_row);
 }
-void transpose_f64(const double* from, int64_t from_row, int64_t rows, int64_t columns, double* to,
-                   int64_t to_row) {
+inline void transpose_f64(const double* from, int64_t from_row, int64_t rows, int64_t columns,
+                          double* to, int64_t to_row) {
   transpose_rows(from, from_row, rows, columns, to, to_row);
 }
 

@@ -2,7 +2,7 @@
 #include <accrue/kernels/cpu/targets.h>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE <accrue/kernels/cpu/conv_tile-inl.h>
+#define HWY_TARGET_INCLUDE "conv_tile-inl.h"
 #include <hwy/foreach_target.h>
 
 #include <accrue/kernels/cpu/conv_tile-inl.h>

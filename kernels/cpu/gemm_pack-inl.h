@@ -1,10 +1,10 @@
 // Rearranging copies for the matrix product, for each instruction set: packing A and B for the
 // tiles, and moving C where the tiles cannot write it. Included inside foreach_target.
-#if defined(ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
-#undef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
+#if defined(ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H
+#undef ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H
 #else
-#define ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H_
+#define ACCRUE_KERNELS_CPU_GEMM_PACK_INL_H
 #endif
 #include <algorithm>
 #include <cstdint>
@@ -84,7 +84,7 @@ requires(sizeof(hn::TFromD<D>) == 8) HWY_INLINE void transpose_in_blocks(D d, hn
 
 // Transposes the square of 16-byte blocks of v[0], v[step], v[2 * step], …
 template <class D>
-HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* v, int step) {
+HWY_INLINE void transpose_blocks(D d, hn::Vec<D>* v, int64_t step) {
   if constexpr (kBlocks<D> == 2) {
     const auto low = hn::ConcatLowerLower(d, v[step], v[0]);
     v[step] = hn::ConcatUpperUpper(d, v[step], v[0]);

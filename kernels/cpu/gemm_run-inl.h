@@ -8,11 +8,11 @@
 // A second round over k starts from C, so each element stays one chain. A and B are read in place
 // where their lines lie well; else the block of B, and the rows of A of one tile, are packed first.
 // C with strides that vectors cannot write is gathered in T and moved at the end.
-#if defined(ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_
-#undef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_
+#if defined(ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H
+#undef ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H
 #else
-#define ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H_
+#define ACCRUE_KERNELS_CPU_GEMM_RUN_INL_H
 #endif
 #include <algorithm>
 #include <cstdint>
@@ -82,7 +82,8 @@ class Runner {
     const auto copy = [](int64_t along, int64_t across) {
       return along == 1 ? 0.1 : across == 1 ? 0.2 : 1.0;
     };
-    double cycles = static_cast<double>(p.n / kPanel) * panel(kMaxVectors);
+    const int64_t whole_panels = p.n / kPanel;
+    double cycles = static_cast<double>(whole_panels) * panel(kMaxVectors);
     if (p.n % kPanel != 0) cycles += panel(static_cast<double>(ceil_div(p.n % kPanel, kLanes<T>)));
     if (!a_in_place(p)) cycles += m * k * copy(p.a_m, p.a_k);
     if (!b_in_place(p)) cycles += n * k * copy(p.b_n, p.b_k);
@@ -232,12 +233,12 @@ class Runner {
   T* b_packed_ = nullptr;
 };
 
-void run_f32(const Part<float, float>& p) { Runner<float, float>::run(p); }
-void run_f64(const Part<double, double>& p) { Runner<double, double>::run(p); }
-void run_bf16_f32(const Part<bfloat16, float>& p) { Runner<bfloat16, float>::run(p); }
-void run_bf16(const Part<bfloat16, bfloat16>& p) { Runner<bfloat16, bfloat16>::run(p); }
-void run_f16_f32(const Part<float16, float>& p) { Runner<float16, float>::run(p); }
-void run_f16(const Part<float16, float16>& p) { Runner<float16, float16>::run(p); }
+inline void run_f32(const Part<float, float>& p) { Runner<float, float>::run(p); }
+inline void run_f64(const Part<double, double>& p) { Runner<double, double>::run(p); }
+inline void run_bf16_f32(const Part<bfloat16, float>& p) { Runner<bfloat16, float>::run(p); }
+inline void run_bf16(const Part<bfloat16, bfloat16>& p) { Runner<bfloat16, bfloat16>::run(p); }
+inline void run_f16_f32(const Part<float16, float>& p) { Runner<float16, float>::run(p); }
+inline void run_f16(const Part<float16, float16>& p) { Runner<float16, float16>::run(p); }
 
 }  // namespace accrue::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -2,7 +2,7 @@
 #include <accrue/kernels/cpu/targets.h>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE <accrue/kernels/cpu/gemm_run-inl.h>
+#define HWY_TARGET_INCLUDE "gemm_run-inl.h"
 #include <hwy/foreach_target.h>
 
 #include <accrue/kernels/cpu/gemm_run-inl.h>

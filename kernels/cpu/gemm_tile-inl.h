@@ -1,10 +1,10 @@
 // One register tile of the matrix product, for each instruction set: MR rows by NV vectors of C
 // live in registers while k runs. Included by gemm_run-inl.h inside foreach_target.
-#if defined(ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H_
-#undef ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H_
+#if defined(ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H
+#undef ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H
 #else
-#define ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H_
+#define ACCRUE_KERNELS_CPU_GEMM_TILE_INL_H
 #endif
 #include <array>
 #include <cstdint>
@@ -54,6 +54,8 @@ HWY_INLINE void prefetch_l1(const void* p) { __builtin_prefetch(p, 0, 3); }
 HWY_INLINE void prefetch_l2(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 enum class Left : uint8_t { packed, in_place };
+// From one k to the next, in elements of A.
+constexpr int64_t step_of(Left left, int64_t rows) { return left == Left::packed ? rows : 1; }
 
 template <class T, int MR, int NV, Left kLeft>
 HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
@@ -103,7 +105,7 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
         next_b += t.b_row;
       }
       HWY_UNROLL(8)
-      for (int g = 0; g < kPointers; ++g) a[g] += kLeft == Left::packed ? MR : 1;
+      for (int g = 0; g < kPointers; ++g) a[g] += step_of(kLeft, MR);
       b += t.b_row;
     }
   };
@@ -126,7 +128,7 @@ template <class T>
 TileFunction<T> tile_function(Left left, int64_t rows, int64_t vectors) {
   static constexpr int kForms = kMaxRows * kMaxVectors;
   static constexpr auto table = []<int... I>(std::integer_sequence<int, I...>) {
-    return std::array<TileFunction<T>, 2 * kForms>{
+    return std::array<TileFunction<T>, size_t{2} * kForms>{
         &compute_tile<T, I / kMaxVectors + 1, I % kMaxVectors + 1, Left::packed>...,
         &compute_tile<T, I / kMaxVectors + 1, I % kMaxVectors + 1, Left::in_place>...};
   }

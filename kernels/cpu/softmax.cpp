@@ -87,7 +87,7 @@ void logsumexp_grad(const ConstView& dy, const ConstView& x, int dim, const Dest
       const C* const row = in.read(r, buffer);
       C* const to = out.place(r, buffer + n);
       const double lse = row_math<C>().logsumexp(row, n, to);
-      C one;
+      C one = 0;
       const C scale = *upstream.read(r, &one);
       if (lse == -std::numeric_limits<double>::infinity()) {
         std::fill_n(to, n, C(0));
