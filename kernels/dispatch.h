@@ -5,11 +5,31 @@
 #pragma once
 #include <accrue/kernels/trace.h>
 
+namespace accrue::detail {
+
+// Everything a kernel is given lies where it runs. Absent operands lie nowhere.
+inline void check_device(const char* name, Device device, const void* data, Device other) {
+  check<DeviceError>(other == device || !data, name, ": the tensors are on ", device, " and ",
+                     other, "; all must be on one device");
+}
+inline void check_device(const char* name, Device device, const ConstView& x) {
+  check_device(name, device, x.data, x.device);
+}
+inline void check_device(const char* name, Device device, const Dest& y) {
+  check_device(name, device, y.view.data, y.view.device);
+}
+template <class Other>
+void check_device(const char*, Device, const Other&) {}
+
+}  // namespace accrue::detail
+
 namespace accrue::kernels {
 
 /// `args` are handed to the chosen kernel as they are; Trace hears the views and Dests among them.
+/// Throws DeviceError unless they are on one device, and that device has kernels.
 template <class Cpu, class Cuda, class... Args>
 void dispatch(const char* name, Device device, Cpu cpu, Cuda cuda, const Args&... args) {
+  (detail::check_device(name, device, args), ...);
   Trace::hear(name, args...);
   if (device.is_cpu()) return cpu(args...);
   if (detail::is_linked(cuda)) return cuda(args...);
