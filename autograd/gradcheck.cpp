@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <accrue/core/factories.h>
+#include <accrue/core/transfer.h>
 
 #include <accrue/autograd/grad.h>
 #include <accrue/autograd/grad_mode.h>
@@ -15,8 +16,9 @@ using Rows = std::vector<std::vector<double>>;
 std::vector<Rows> analytic_jacobians(const Tensor& y, const std::vector<Tensor>& wrt) {
   std::vector<Rows> jacobians(wrt.size());
   for (int64_t j = 0; j < y.numel(); ++j) {
-    Tensor seed = zeros(y.shape(), y.dtype());
-    seed.data<double>()[j] = 1;
+    const Tensor host = zeros(y.shape(), y.dtype(), Device::cpu());
+    host.data<double>()[j] = 1;
+    const Tensor seed = to_device(host, y.device());
     const auto g = grad(y, wrt, {.retain_graph = true, .gradient = seed, .allow_unused = true});
     for (size_t i = 0; i < wrt.size(); ++i)
       jacobians[i].push_back(g[i].defined()
@@ -26,33 +28,37 @@ std::vector<Rows> analytic_jacobians(const Tensor& y, const std::vector<Tensor>&
   return jacobians;
 }
 
-/// The address of each element, in row-major order.
-std::vector<double*> elements_of(const Tensor& x) {
-  std::vector<double*> out;
-  const Layout& at = x.layout();
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    int64_t offset = 0;
-    int64_t rest = i;
-    for (int d = at.rank() - 1; d >= 0; --d) {
-      offset += rest % at.shape[d] * at.strides[d];
-      rest /= at.shape[d];
-    }
-    out.push_back(x.data<double>() + offset);
+/// The numbers of a tensor on any device, one by one.
+class Elements {
+ public:
+  explicit Elements(const Tensor& x) : image_(x) {
+    layout::for_each_offset(image_.tensor().layout(), [&](int64_t at) {
+      places_.push_back(image_.tensor().data<double>() + at);
+    });
   }
-  return out;
-}
+  size_t size() const { return places_.size(); }
+  double get(size_t i) const { return *places_[i]; }
+  void set(size_t i, double value) const {
+    *places_[i] = value;
+    image_.write_back();
+  }
 
-/// Central differences of all outputs for one input element.
+ private:
+  HostImage image_;
+  std::vector<double*> places_;  // in row-major order
+};
+
+/// Central differences of all outputs for element i of an input.
 std::vector<double> numeric_column(const TensorFunction& f, const std::vector<Tensor>& inputs,
-                                   double* element, double step) {
+                                   const Elements& input, size_t i, double step) {
   const NoGrad no_grad;
-  const double x = *element;
+  const double x = input.get(i);
   const double h = step * std::max(1.0, std::abs(x));
-  *element = x + h;
+  input.set(i, x + h);
   std::vector<double> up = f(inputs).to_vector<double>();
-  *element = x - h;
+  input.set(i, x - h);
   const std::vector<double> down = f(inputs).to_vector<double>();
-  *element = x;
+  input.set(i, x);
   const double gap = (x + h) - (x - h);
   for (size_t j = 0; j < up.size(); ++j) up[j] = (up[j] - down[j]) / gap;
   return up;
@@ -81,9 +87,9 @@ double gradcheck(const TensorFunction& f, const std::vector<Tensor>& inputs,
   const auto analytic = analytic_jacobians(y, wrt);
   double worst = 0;
   for (size_t i = 0; i < wrt.size(); ++i) {
-    const auto elements = elements_of(wrt[i]);
+    const Elements elements(wrt[i]);
     for (size_t e = 0; e < elements.size(); ++e) {
-      const auto numeric = numeric_column(f, inputs, elements[e], options.step);
+      const auto numeric = numeric_column(f, inputs, elements, e, options.step);
       for (size_t j = 0; j < numeric.size(); ++j) {
         const double difference = std::abs(analytic[i][j][e] - numeric[j]);
         check<AutogradError>(difference <= options.atol + options.rtol * std::abs(numeric[j]),

@@ -1,9 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
 #include <accrue/core/factories.h>
 #include <accrue/core/memory.h>
-#include <accrue/core/transfer.h>
 
 #include <accrue/kernels/elementwise.h>
 #include <accrue/kernels/optim.h>
@@ -31,16 +31,21 @@ std::vector<Grad> grads_of(const char* op, const Parameters& parameters) {
   return grads;
 }
 
-// One number of each gradient, by kernel(gradient, where to).
+// One number of each gradient, by kernel(gradient, where to). What one device measures is read
+// back at once: each reading waits for the device.
 template <class Kernel>
 std::vector<double> measure(const std::vector<Grad>& grads, const Kernel& kernel) {
   const MemoryKindGuard kind(MemoryKind::workspace);
   std::vector<double> numbers;
   numbers.reserve(grads.size());
-  for (const Grad& g : grads) {
-    Tensor y = Tensor::empty({}, DType::float64, g.value.device());
-    kernel(g.value, into(y));
-    numbers.push_back(to_device(y, Device::cpu()).item());
+  for (auto next = grads.begin(); next != grads.end();) {
+    const Device device = next->value.device();
+    const auto end =
+        std::find_if(next, grads.end(), [&](const Grad& g) { return g.value.device() != device; });
+    const Tensor measured = Tensor::empty({end - next}, DType::float64, device);
+    for (int64_t i = 0; next != end; ++next, ++i)
+      kernel(next->value, into(measured.alias({.offset = i})));
+    for (const double number : measured.to_vector<double>()) numbers.push_back(number);
   }
   return numbers;
 }
