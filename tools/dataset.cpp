@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <accrue/core/factories.h>
+#include <accrue/core/transfer.h>
 
 #include <accrue/autograd/grad_mode.h>
 #include <accrue/autograd/ops.h>
@@ -65,13 +66,13 @@ Dataset load_fashion_mnist(const std::string& folder) {
   return {load_split(folder, kFiles[0], kFiles[1]), load_split(folder, kFiles[2], kFiles[3])};
 }
 
-Batch make_batch(const Split& split, const Tensor& index) {
+Batch make_batch(const Split& split, const Tensor& index, Device device) {
   const NoGrad no_grad;
   const Tensor bytes = index_select(split.images, 0, index);
   Tensor images = cast(reshape(bytes, {index.numel(), 1, kSide, kSide}), DType::float32);
   images *= 1 / (255.0 * kDeviation);
   images -= kMean / kDeviation;
-  return {images, index_select(split.labels, 0, index)};
+  return {to_device(images, device), to_device(index_select(split.labels, 0, index), device)};
 }
 
 }  // namespace accrue::tools

@@ -28,10 +28,10 @@ bool fashion_mnist_found(const std::string& folder);
 Dataset load_fashion_mnist(const std::string& folder);
 
 /// The images and labels at `index`, int64 [n], ready for a model: images as float32 [n, 1, 28, 28]
-/// with the training set's mean 0 and deviation 1.
+/// with the training set's mean 0 and deviation 1. Made where the split is, then moved to `device`.
 struct Batch {
   Tensor images, labels;
 };
-Batch make_batch(const Split& split, const Tensor& index);
+Batch make_batch(const Split& split, const Tensor& index, Device device = {});
 
 }  // namespace accrue::tools

@@ -56,13 +56,14 @@ class Run {
   Run(const TrainOptions& options, std::ostream& out, bool terminal)
       : options_(options), line_(out, terminal) {
     check_options();
-    Device::parse(options.device);
+    device_ = Device::parse(options.device);
     use_threads(options.threads);
     manual_seed(options.seed);
     const Dataset data = load_fashion_mnist(fashion_mnist_folder());
     train_ = options.limit > 0 ? data.train.first(options.limit) : data.train;
     test_ = data.test;
     model_ = make_model(options.model);
+    model_->to(device_);
     optimizer_ = make_optimizer(options.optimizer, *model_, options.lr);
     if (!options.out.empty()) metrics_.emplace(options.out);
   }
@@ -83,7 +84,7 @@ class Run {
     }
     result.seconds = since(start_);
     result.samples_per_s = static_cast<double>(options_.epochs * train_.size()) / train_seconds_;
-    result.peak_bytes = memory_stats().total.peak;
+    result.peak_bytes = memory_stats(device_).total.peak;
     result.steps = steps_;
     if (metrics_) metrics_->end(result);
     return result;
@@ -118,7 +119,7 @@ class Run {
     for (int64_t i = 0; i < n; i += options_.micro_batch) {
       if (interrupted()) stop(epoch, i);
       const int64_t size = std::min(options_.micro_batch, n - i);
-      micro_step(make_batch(train_, narrow(order, 0, i, size)), tally);
+      micro_step(make_batch(train_, narrow(order, 0, i, size), device_), tally);
       items += size;
       if (++filled == options_.accumulate || i + size == n) {
         optimizer_->step({.grad_scale = 1.0 / static_cast<double>(items)});
@@ -133,7 +134,7 @@ class Run {
                   .loss = tally.mean_loss(),
                   .accuracy = tally.accuracy(),
                   .samples_per_s = static_cast<double>(tally.items) / since(start),
-                  .peak_bytes = memory_stats().total.peak});
+                  .peak_bytes = memory_stats(device_).total.peak});
     }
     train_seconds_ += since(start);
     return tally;
@@ -155,7 +156,7 @@ class Run {
     for (int64_t i = 0; i < test_.size(); i += batch) {
       if (interrupted()) stop(epoch, train_.size());
       const double end = static_cast<double>(std::min(i + batch, test_.size()));
-      const auto [images, labels] = make_batch(test_, arange(static_cast<double>(i), end));
+      const auto [images, labels] = make_batch(test_, arange(static_cast<double>(i), end), device_);
       const Tensor logits = (*model_)(images);
       tally.add(logits, labels, losses_of(logits, labels));
     }
@@ -197,6 +198,7 @@ class Run {
   }
 
   TrainOptions options_;
+  Device device_;
   ProgressLine line_;
   Split train_, test_;
   std::shared_ptr<nn::Module> model_;
