@@ -23,8 +23,9 @@ namespace {
 
 std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
 
-Tensor from(const std::vector<double>& v, const Dims& shape, DType dtype) {
-  return tensor(std::span<const double>(v), shape, dtype);
+Tensor from(const std::vector<double>& v, const Dims& shape, DType dtype,
+            Device device = default_device()) {
+  return tensor(std::span<const double>(v), shape, dtype, device);
 }
 
 /// Away from multiples of 1/4.
@@ -214,7 +215,7 @@ Tensors inputs_of(const OpCase& row, DType dtype, Numbers numbers, std::optional
 
 Tensor seed_for(const Tensor& y, Numbers numbers) {
   std::mt19937 bits(7);
-  return from(numbers_for({y.shape()}, y.shape(), numbers, bits), y.shape(), y.dtype());
+  return from(numbers_for({y.shape()}, y.shape(), numbers, bits), y.shape(), y.dtype(), y.device());
 }
 
 const char* name_of(Lie lie) {
@@ -287,16 +288,36 @@ void expect_value(const OpCase& row, DType dtype) {
   for (const Tensor& x : inputs) arrays.push_back(array_of(x));
   const Array right = row.reference(arrays);
   ASSERT_EQ(y.shape(), right.shape);
+  // In float64 the reference's own roundings count too.
+  expect_tolerated(row, y, right.v, dtype == DType::float64 ? 4 : 1);
+}
+
+void expect_tolerated(const OpCase& row, const Tensor& y, const std::vector<double>& right,
+                      double times) {
   if (row.tolerance == Tolerance::exact) {
-    EXPECT_EQ(values(y), from(right.v, right.shape, y.dtype()).to_vector<double>());
+    EXPECT_EQ(values(y), values(from(right, y.shape(), y.dtype())));
     return;
   }
-  // In float64 the reference's own roundings count too.
-  double units = row.tolerance == Tolerance::rounded          ? 2
-                 : row.tolerance == Tolerance::transcendental ? 4
-                                                              : 8;
-  if (dtype == DType::float64) units *= 4;
-  expect_near(row, y, right.v, units, row.tolerance == Tolerance::sum, "y");
+  const double units = row.tolerance == Tolerance::rounded          ? 2
+                       : row.tolerance == Tolerance::transcendental ? 4
+                                                                    : 8;
+  expect_near(row, y, right, times * units, row.tolerance == Tolerance::sum, "y");
+}
+
+void expect_same_gradients(const OpCase& row, const Passed& got, const Passed& right) {
+  ASSERT_EQ(got.gradients.size(), right.gradients.size());
+  for (size_t i = 0; i < right.gradients.size(); ++i) {
+    const Tensor &g = got.gradients[i], &exact = right.gradients[i];
+    ASSERT_EQ(g.defined(), exact.defined()) << input_name(i);
+    if (!g.defined()) continue;
+    ASSERT_EQ(g.shape(), exact.shape()) << input_name(i);
+    ASSERT_EQ(g.dtype(), exact.dtype()) << input_name(i);
+    const bool moved = row.tolerance == Tolerance::exact && row.traits.adds == Adds::bitwise;
+    if (moved)
+      expect_same(g, exact, input_name(i));
+    else
+      expect_near(row, g, values(exact), 16, true, input_name(i));
+  }
 }
 
 void expect_gradient(const OpCase& row) {
@@ -497,7 +518,10 @@ void expect_refusal(const OpCase& row) {
   set_grad(x, full({2, 3}, 5));
   const uint32_t version = x.version();
   const Philox random = default_generator().state();
-  const int64_t live = memory_stats().total.live;
+  const auto live_bytes = [] {
+    return memory_stats().total.live + memory_stats(default_device()).total.live;
+  };
+  const int64_t live = live_bytes();
   std::string said = "nothing was thrown";
   try {
     row.wrong.call(x);
@@ -506,7 +530,7 @@ void expect_refusal(const OpCase& row) {
   }
   EXPECT_NE(said.find(row.wrong.text), std::string::npos)
       << "said: " << said << "\nmust say: " << row.wrong.text;
-  EXPECT_EQ(memory_stats().total.live, live) << "memory is kept";
+  EXPECT_EQ(live_bytes(), live) << "memory is kept";
   EXPECT_EQ(x.version(), version);
   EXPECT_EQ(values(x), std::vector<double>(6, 1)) << "the input changed";
   EXPECT_EQ(values(x.grad()), std::vector<double>(6, 5)) << "its gradient changed";

@@ -43,6 +43,12 @@ Passed run(const OpCase& row, const Tensors& inputs, const Tensor& dy, int passe
 /// The same shape, dtype and bits, or NaN in both.
 void expect_same(const Tensor& got, const Tensor& right, const std::string& what);
 
+/// y is as near to `right` as the row asks, `times` over; the same bits where numbers only move.
+void expect_tolerated(const OpCase& row, const Tensor& y, const std::vector<double>& right,
+                      double times = 1);
+/// Each gradient is the other's, computed by other code; the same bits where numbers only move.
+void expect_same_gradients(const OpCase& row, const Passed& got, const Passed& right);
+
 /// y is the reference's.
 void expect_value(const OpCase& row, DType dtype);
 /// Every gradient is the finite difference, in float64.

@@ -1,0 +1,182 @@
+// Every operator of tests/op_cases.h on device cuda, by the executor: each result is the
+// reference's and each gradient the CPU's, whatever the layout, and no schedule changes a bit.
+#include <map>
+#include <set>
+
+#include "tests/cuda/support.h"
+#include "tests/ops/suite.h"
+
+#include <accrue/core/memory.h>
+
+namespace accrue::testing {
+namespace {
+
+bool has_batch(const OpCase& row) {
+  return std::any_of(row.inputs.begin(), row.inputs.end(),
+                     [](const Input& x) { return x.batch >= 0; });
+}
+bool has_wrong_call(const OpCase& row) { return bool(row.wrong.call); }
+
+constexpr int64_t kMostElements = 8192;  // of a row's inputs: the executor checks every access
+
+/// A law that rows are taken through, and those that it held for.
+struct Law {
+  bool (*applies)(const OpCase&);
+  std::set<std::string> held = {}, broken = {};
+};
+std::map<std::string, Law>& laws() {
+  static std::map<std::string, Law> all = {
+      {"Forward", {any}}, {"AsOnCpu", {any}},          {"AddRule", {differentiable}},
+      {"Layouts", {any}}, {"EmptyBatch", {has_batch}}, {"Refusal", {has_wrong_call}}};
+  return all;
+}
+
+/// Tests of a row with new tensors on device cuda, and nothing reported by the executor.
+class OpOnCuda : public OnExecutor, public ::testing::WithParamInterface<Row> {
+ protected:
+  OpOnCuda() { set_default_device(device); }
+  ~OpOnCuda() override {
+    set_default_device({});
+    const std::string suite = ::testing::UnitTest::GetInstance()->current_test_suite()->name();
+    Law& law = laws().at(suite.substr(suite.find('/') + 1));
+    (HasFailure() || IsSkipped() ? law.broken : law.held).insert(row().name);
+  }
+  const OpCase& row() const { return *GetParam(); }
+
+  template <class F>
+  void with_kernels(F&& law) {
+    try {
+      law();
+    } catch (const DeviceError& error) {
+      if (std::string(error.what()).find("has no CUDA kernels") == std::string::npos) throw;
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  /// Forward and two passes back equal the CPU's, and give the same bits under every schedule.
+  void expect_as_on_cpu(DType dtype, std::optional<int64_t> batch = {}) {
+    SCOPED_TRACE(::testing::Message() << dtype << ", batch " << batch.value_or(-1));
+    set_default_device({});
+    const Passed right = pass(dtype, batch);
+    set_default_device(device);
+    Passed first;
+    under_every_schedule([&] {
+      const uint64_t before = simt::counts().launches;
+      const Passed got = pass(dtype, batch);
+      EXPECT_GT(simt::counts().launches, before) << "no kernel ran";
+      if (first.y.defined()) {
+        expect_same(got.y, first.y, "y");
+        for (size_t i = 0; i < got.gradients.size(); ++i)
+          expect_same(got.gradients[i], first.gradients[i],
+                      "gradient of input " + std::to_string(i));
+        return;
+      }
+      ASSERT_EQ(got.y.shape(), right.y.shape());
+      ASSERT_EQ(got.y.dtype(), right.y.dtype());
+      expect_tolerated(row(), got.y, right.y.to_vector<double>(), 2);
+      expect_same_gradients(row(), got, right);
+      for (const Tensor& g : got.gradients) EXPECT_TRUE(!g.defined() || g.device() == device);
+      first = on_host(got);
+    });
+  }
+
+ private:
+  Passed pass(DType dtype, std::optional<int64_t> batch) {
+    const Tensors inputs = inputs_of(row(), dtype, Numbers::random, batch);
+    return run(row(), inputs, seed_for(row().f(inputs), Numbers::random), 2);
+  }
+  static Passed on_host(Passed x) {
+    x.y = to_device(x.y, {});
+    for (Tensor& g : x.gradients)
+      if (g.defined()) g = to_device(g, {});
+    return x;
+  }
+};
+
+#define ACCRUE_LAW(law)                                                                         \
+  INSTANTIATE_TEST_SUITE_P(Cuda, law, ::testing::ValuesIn(rows_where(laws().at(#law).applies)), \
+                           test_name)
+
+class Forward : public OpOnCuda {};
+TEST_P(Forward, Float64IsTheReference) {
+  with_kernels([&] { expect_value(row(), DType::float64); });
+}
+TEST_P(Forward, Float32IsTheReferenceRounded) {
+  with_kernels([&] { expect_value(row(), DType::float32); });
+}
+TEST_P(Forward, Bfloat16IsFloat32Rounded) {
+  with_kernels([&] { expect_16_bit(row(), DType::bfloat16); });
+}
+TEST_P(Forward, Float16IsFloat32Rounded) {
+  with_kernels([&] { expect_16_bit(row(), DType::float16); });
+}
+ACCRUE_LAW(Forward);
+
+class AsOnCpu : public OpOnCuda {};
+TEST_P(AsOnCpu, InFloat32UnderEverySchedule) {
+  with_kernels([&] { expect_as_on_cpu(DType::float32); });
+}
+TEST_P(AsOnCpu, InFloat64UnderEverySchedule) {
+  with_kernels([&] { expect_as_on_cpu(DType::float64); });
+}
+TEST_P(AsOnCpu, WhateverTheSizeOfTheBatch) {
+  with_kernels([&] {
+    for (int64_t batch : {1, 33, 1000}) {
+      if (!has_batch(row())) return;
+      int64_t elements = 0;
+      for (const Input& x : row().inputs)
+        elements += x.batch < 0 ? numel(x.shape) : numel(x.shape) / x.shape[x.batch] * batch;
+      if (elements <= kMostElements) expect_as_on_cpu(DType::float32, batch);
+    }
+  });
+}
+ACCRUE_LAW(AsOnCpu);
+
+class AddRule : public OpOnCuda {};
+TEST_P(AddRule, BackwardAddsInFloat32) {
+  with_kernels([&] { expect_add_rule(row(), DType::float32); });
+}
+TEST_P(AddRule, BackwardAddsInFloat64) {
+  with_kernels([&] { expect_add_rule(row(), DType::float64); });
+}
+TEST_P(AddRule, AnUnwantedGradientChangesNoOther) {
+  with_kernels([&] { expect_unwanted(row(), DType::float32); });
+}
+ACCRUE_LAW(AddRule);
+
+class Layouts : public OpOnCuda {};
+TEST_P(Layouts, ChangeNoBitInFloat32) {
+  with_kernels([&] { expect_any_layout(row(), DType::float32); });
+}
+TEST_P(Layouts, ChangeNoBitInBfloat16) {
+  with_kernels([&] { expect_any_layout(row(), DType::bfloat16); });
+}
+ACCRUE_LAW(Layouts);
+
+class EmptyBatch : public OpOnCuda {};
+TEST_P(EmptyBatch, HasShapesAndZeroGradients) {
+  with_kernels([&] { expect_empty_batch(row(), DType::float32); });
+}
+ACCRUE_LAW(EmptyBatch);
+
+class Refusal : public OpOnCuda {};
+TEST_P(Refusal, SaysWhatIsWrongAndChangesNothing) {
+  with_kernels([&] { expect_refusal(row()); });
+}
+ACCRUE_LAW(Refusal);
+
+/// When all tests have run: no row was left out, of no law.
+class Coverage : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    if (::testing::GTEST_FLAG(filter) != "*") return;
+    for (const auto& [name, law] : laws())
+      for (const OpCase* row : rows_where(law.applies))
+        EXPECT_TRUE(law.held.count(row->name) && !law.broken.count(row->name))
+            << name << " was not shown for " << row->name;
+  }
+};
+const ::testing::Environment* const kCoverage = ::testing::AddGlobalTestEnvironment(new Coverage);
+
+}  // namespace
+}  // namespace accrue::testing
