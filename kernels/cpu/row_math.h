@@ -1,23 +1,13 @@
 // What the row kernels do with one row of consecutive numbers, compiled for each instruction set.
 //
-// Sums are formed in double. Where a number c is subtracted from a row of floats, it comes as two
-// floats, c = high + low, so that (x - high) - low is right to the last places also when c is large
-// beside the result. Implementation: row_math-inl.h.
+// Sums are formed in double; a number that is subtracted from a row comes as a Split, see split.h.
+// Implementation: row_math-inl.h.
 #pragma once
-#include <cmath>
 #include <cstdint>
 
-namespace accrue::kernels::cpu {
+#include <accrue/kernels/split.h>
 
-/// c = high + low, to about twice the digits of C.
-template <class C>
-struct Split {
-  C high, low;
-  explicit Split(double c) : high(static_cast<C>(c)), low(0) {
-    const double rest = c - static_cast<double>(high);
-    if (std::isfinite(rest)) low = static_cast<C>(rest);
-  }
-};
+namespace accrue::kernels::cpu {
 
 struct Moments {
   double mean, variance;  // variance: mean of (x - mean)²

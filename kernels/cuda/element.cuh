@@ -23,15 +23,17 @@ struct Places {
 
   Places() = default;
   Places(const Dims& shape, const Dims& strides) {
-    for (int d = 0; d < shape.size(); ++d) {
-      if (shape[d] == 1) continue;
-      if (rank > 0 && stride[rank - 1] == strides[d] * shape[d]) {
-        size[rank - 1] *= shape[d];
-        stride[rank - 1] = strides[d];
-      } else {
-        size[rank] = shape[d];
-        stride[rank++] = strides[d];
-      }
+    for (int d = 0; d < shape.size(); ++d) push(shape[d], strides[d]);
+  }
+  /// One more dimension, the innermost yet.
+  void push(long n, long step) {
+    if (n == 1) return;
+    if (rank > 0 && stride[rank - 1] == n * step) {
+      size[rank - 1] *= n;
+      stride[rank - 1] = step;
+    } else {
+      size[rank] = n;
+      stride[rank++] = step;
     }
   }
   bool dense() const { return rank == 0 || (rank == 1 && stride[0] == 1); }

@@ -1,0 +1,240 @@
+// Tensors as rows, for the kernels that work row by row: softmax, losses, norms. A row belongs to a
+// team of threads, blockDim.x of them; a block has blockDim.y teams. Each thread takes a pack of
+// neighbouring elements at a time, four of dense floats, one of anything else:
+//
+//   for_each_row(size, [&](long r, long n) {
+//     for_each_pack<X::kPack>(n, [&](long i) { y.row(r).store(i, n, x.row(r).load(i, n, 0)); });
+//   });
+//
+// Which thread takes which element depends on the length of a row and on whether it lies dense,
+// never on the number of rows: a row's result is the same in a batch and in a part of it.
+// Now read: softmax.cu.
+#pragma once
+#include <accrue/kernels/cuda/element.cuh>
+#include <accrue/kernels/cuda/reduce.cuh>
+
+namespace accrue::kernels::cuda {
+
+struct RowCount {
+  long rows = 1, length = 1;
+
+  /// Dimensions [first, first + width) form the rows, the others number them.
+  RowCount(const Dims& shape, int first, int width) {
+    for (int d = 0; d < shape.size(); ++d)
+      (d >= first && d < first + width ? length : rows) *= shape[d];
+  }
+};
+
+struct RowPlaces {
+  Places outer, inner;
+
+  RowPlaces(const ConstView& x, int first, int width) {
+    for (int d = 0; d < x.shape.size(); ++d)
+      (d >= first && d < first + width ? inner : outer).push(x.shape[d], x.strides[d]);
+  }
+};
+
+/// A block's teams, and how many blocks.
+struct Teams {
+  dim3 block;
+  unsigned grid;
+
+  /// For rows like those of x. Where their elements do not lie side by side, those of neighbouring
+  /// rows may: then short rows have one thread each. No more than 512, for their registers.
+  Teams(const RowCount& size, const RowPlaces& x) {
+    unsigned threads = 1;
+    if (size.length > 1024) {
+      threads = size.length > 8192 ? 512 : 256;
+    } else if (x.inner.dense() || size.length > 256) {
+      while (threads < 32 && 4 * threads < size.length) threads *= 2;
+    }
+    block = dim3(threads, threads > 32 ? 1 : kThreads / threads, 1);
+    grid = blocks_for(size.rows, block.y);
+  }
+};
+
+/// f(r, n) for each row r of n elements; every thread of the block comes along, those for whom no
+/// row is left with n = 0.
+template <class F>
+__device__ void for_each_row(const RowCount& size, const F& f) {
+  for (long first = static_cast<long>(blockIdx.x) * blockDim.y; first < size.rows;
+       first += static_cast<long>(gridDim.x) * blockDim.y) {
+    const long r = first + threadIdx.y;
+    f(r, r < size.rows ? size.length : 0L);
+  }
+}
+
+/// f(i) for each pack i, ..., i + N - 1 of the thread's in a row of n; the last may go beyond it.
+template <int N, class F>
+__device__ void for_each_pack(long n, const F& f) {
+  for (long i = static_cast<long>(N) * threadIdx.x; i < n; i += static_cast<long>(N) * blockDim.x)
+    f(i);
+}
+
+/// A fold over the threads of a team.
+template <class T, class Fold>
+__device__ T team_fold(T v, T nothing, const Fold& fold) {
+  if (blockDim.x > 32) return block_fold(v, nothing, fold);
+  for (int bits = static_cast<int>(blockDim.x) / 2; bits > 0; bits /= 2)
+    v = fold(v, from_lane(v, bits));
+  return v;
+}
+template <class T>
+__device__ T team_sum(T v) {
+  return team_fold(v, T{}, Add());
+}
+template <class T>
+__device__ T team_max(T v, T least) {
+  return team_fold(v, least, Larger());
+}
+
+template <class C, int N>
+struct Pack {
+  C v[N];
+  __device__ C& operator[](int j) { return v[j]; }
+  __device__ C operator[](int j) const { return v[j]; }
+};
+
+/// Rows of any dtype and strides, as numbers of type C.
+template <class C>
+struct RowSource {
+  static constexpr int kPack = 1;
+  const void* data;
+  DType dtype;
+  RowPlaces places;
+
+  RowSource(const ConstView& x, int first, int width)
+      : data(x.data), dtype(x.dtype), places(x, first, width) {}
+  /// False for an operand that is not given.
+  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
+
+  struct Row {
+    const RowSource& in;
+    long start;
+    __device__ C operator[](long i) const {
+      return load_as<C>(in.data, in.dtype, start + in.places.inner(i));
+    }
+    /// The pack at i; `fill` for elements beyond the n of the row.
+    __device__ Pack<C, 1> load(long i, long n, C fill) const { return {i < n ? (*this)[i] : fill}; }
+  };
+  __device__ Row row(long r) const { return {*this, places.outer(r)}; }
+};
+
+template <class C>
+struct RowTarget {
+  static constexpr int kPack = 1;
+  void* data;
+  DType dtype;
+  Write write;
+  RowPlaces places;
+
+  RowTarget(const Dest& y, int first, int width)
+      : data(y.wanted() ? y.view.data : nullptr),
+        dtype(y.view.dtype),
+        write(y.write),
+        places(y.view, first, width) {}
+  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
+
+  struct Row {
+    const RowTarget& out;
+    long start;
+    __device__ void store(long i, long n, Pack<C, 1> y) const {
+      if (i < n) put_as(out.data, out.dtype, start + out.places.inner(i), y[0], out.write);
+    }
+  };
+  __device__ Row row(long r) const { return {*this, places.outer(r)}; }
+};
+
+__device__ inline bool takes_vectors(const void* row) {
+  return reinterpret_cast<uintptr_t>(row) % sizeof(float4) == 0;
+}
+
+/// Rows of floats side by side: 16 bytes at a time where a row begins at a multiple of them.
+struct DenseRowSource {
+  static constexpr int kPack = 4;
+  const float* data;
+  Places outer;
+
+  DenseRowSource(const ConstView& x, int first, int width)
+      : data(static_cast<const float*>(x.data)), outer(RowPlaces(x, first, width).outer) {}
+  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
+
+  struct Row {
+    const float* x;
+    bool vectors;
+    __device__ float operator[](long i) const { return x[i]; }
+    __device__ Pack<float, 4> load(long i, long n, float fill) const {
+      if (vectors && i + 4 <= n) {
+        const float4 v = *reinterpret_cast<const float4*>(x + i);
+        return {v.x, v.y, v.z, v.w};
+      }
+      Pack<float, 4> v;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) v[j] = i + j < n ? x[i + j] : fill;
+      return v;
+    }
+  };
+  __device__ Row row(long r) const {
+    const float* const x = data + outer(r);
+    return {x, takes_vectors(x)};
+  }
+};
+
+struct DenseRowTarget {
+  static constexpr int kPack = 4;
+  float* data;
+  Write write;
+  Places outer;
+
+  DenseRowTarget(const Dest& y, int first, int width)
+      : data(y.wanted() ? static_cast<float*>(y.view.data) : nullptr),
+        write(y.write),
+        outer(RowPlaces(y.view, first, width).outer) {}
+  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
+
+  struct Row {
+    float* y;
+    Write write;
+    bool vectors;
+    __device__ void store(long i, long n, Pack<float, 4> v) const {
+      if (vectors && i + 4 <= n) {
+        auto* const place = reinterpret_cast<float4*>(y + i);
+        if (write == Write::add) {
+          const float4 old = *place;
+          v = {old.x + v[0], old.y + v[1], old.z + v[2], old.w + v[3]};
+        }
+        *place = make_float4(v[0], v[1], v[2], v[3]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (i + j < n) kernels::store(y + i + j, v[j], write);
+      }
+    }
+  };
+  __device__ Row row(long r) const {
+    float* const y = data + outer(r);
+    return {y, write, takes_vectors(y)};
+  }
+};
+
+/// Whether the rows are floats side by side, or the operand is not given at all.
+inline bool has_dense_rows(const ConstView& x, int first, int width) {
+  return !x.data || (x.dtype == DType::float32 && RowPlaces(x, first, width).inner.dense());
+}
+inline bool has_dense_rows(const Dest& y, int first, int width) {
+  return !y.wanted() || has_dense_rows(ConstView(y.view), first, width);
+}
+
+/// Calls f with the kinds of operands that a kernel is made for: f.template operator()<float,
+/// DenseRowSource, DenseRowTarget>() if all rows are dense, else <C, RowSource<C>, RowTarget<C>>
+/// with C = double if `computed` is float64, else float.
+template <class F, class... Operands>
+void visit_rows(DType computed, int first, int width, F&& f, const Operands&... operands) {
+  if (computed == DType::float64)
+    return f.template operator()<double, RowSource<double>, RowTarget<double>>();
+  if ((has_dense_rows(operands, first, width) && ...))
+    return f.template operator()<float, DenseRowSource, DenseRowTarget>();
+  f.template operator()<float, RowSource<float>, RowTarget<float>>();
+}
+
+}  // namespace accrue::kernels::cuda
