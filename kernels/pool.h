@@ -21,14 +21,16 @@ struct PoolParams {
 
 namespace cpu {
 void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const Dest& index);
-void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx);
+void max_pool2d_grad(const ConstView& dy, const ConstView& index, const PoolParams& p,
+                     const Dest& dx);
 void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y);
 void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx);
 }  // namespace cpu
 namespace cuda {
 ACCRUE_OPTIONAL void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y,
                                 const Dest& index);
-ACCRUE_OPTIONAL void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx);
+ACCRUE_OPTIONAL void max_pool2d_grad(const ConstView& dy, const ConstView& index,
+                                     const PoolParams& p, const Dest& dx);
 ACCRUE_OPTIONAL void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y);
 ACCRUE_OPTIONAL void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, const Dest& dx);
 }  // namespace cuda
@@ -39,9 +41,10 @@ inline void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, c
   dispatch("max_pool2d", y.view.device, cpu::max_pool2d, cuda::max_pool2d, x, p, y, index);
 }
 /// dx = the sum of dy over the windows in which this element was chosen
-inline void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx) {
+inline void max_pool2d_grad(const ConstView& dy, const ConstView& index, const PoolParams& p,
+                            const Dest& dx) {
   dispatch("max_pool2d_grad", dx.view.device, cpu::max_pool2d_grad, cuda::max_pool2d_grad, dy,
-           index, dx);
+           index, p, dx);
 }
 /// y = Σ window / count: its elements within x, or within x and its padding, or the override
 inline void avg_pool2d(const ConstView& x, const PoolParams& p, const Dest& y) {

@@ -67,7 +67,8 @@ struct MaxPool2d {
   }
   void backward(const Tensor& dy, GradSink dx) {
     if (!dx) return;
-    kernels::max_pool2d_grad(batched(ConstView(dy)), batched(ConstView(index)), batched(into(dx)));
+    kernels::max_pool2d_grad(batched(ConstView(dy)), batched(ConstView(index)), p,
+                             batched(into(dx)));
   }
 };
 

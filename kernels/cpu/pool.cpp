@@ -7,7 +7,7 @@
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/pool_pairs.h>
 #include <accrue/kernels/cpu/scratch.h>
-#include <accrue/kernels/pool.h>
+#include <accrue/kernels/pool_window.h>
 #include <accrue/kernels/store.h>
 
 namespace accrue::kernels::cpu {
@@ -33,19 +33,6 @@ void for_each_plane(const Dims& shape, int64_t work, const Body& body) {
 // Where plane i of [n, c, …] begins.
 int64_t plane_offset(const Dims& shape, const Dims& strides, int64_t i) {
   return i / shape[1] * strides[0] + i % shape[1] * strides[1];
-}
-
-// What one window covers in one direction: positions begin, begin + step, … < end inside the image.
-struct Span {
-  int64_t begin, end, step;
-  int64_t padded;  // how many of them and of the padding, as a mean may count
-};
-Span span_of(const PoolParams& p, size_t d, int64_t in, int64_t out) {
-  const int64_t step = p.dilation[d], start = out * p.stride[d] - p.padding[d];
-  const int64_t end = start + (p.kernel[d] - 1) * step + 1;
-  const int64_t skipped = start < 0 ? ceil_div(-start, step) : 0;
-  return {start + skipped * step, std::min(end, in), step,
-          std::min(end, in + p.padding[d]) - start};
 }
 
 bool is_pairs(const ConstView& x, const PoolParams& p, const View& y) {
@@ -117,13 +104,6 @@ void gradient(const ConstView& dy, const Dest& dx, const Gather& gather) {
   });
 }
 
-template <class T>
-T divisor_of(const PoolParams& p, const Span& rows, const Span& cols) {
-  if (p.divisor_override != 0) return static_cast<T>(p.divisor_override);
-  if (p.count_include_pad) return static_cast<T>(rows.padded * cols.padded);
-  return static_cast<T>((rows.end - rows.begin) * (cols.end - cols.begin));
-}
-
 }  // namespace
 
 void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const Dest& index) {
@@ -150,7 +130,8 @@ void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const De
   });
 }
 
-void max_pool2d_grad(const ConstView& dy, const ConstView& index, const Dest& dx) {
+void max_pool2d_grad(const ConstView& dy, const ConstView& index, const PoolParams&,
+                     const Dest& dx) {
   const int64_t height = dy.shape[2], width = dy.shape[3];
   gradient(dy, dx, [&](const auto* from, auto* sums, int64_t plane) {
     using T = std::remove_pointer_t<decltype(sums)>;

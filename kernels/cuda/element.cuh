@@ -172,6 +172,19 @@ bool is_dense(const Dest& y) {
   return !y.wanted() || is_dense<T>(ConstView(y.view));
 }
 
+/// The same memory without its strides: element i is the i-th in memory. For kernels that find
+/// their places themselves.
+inline ConstView flat(ConstView x) {
+  x.shape = {2};
+  x.strides = {1};
+  return x;
+}
+inline Dest flat(Dest y) {
+  y.view.shape = {2};
+  y.view.strides = {1};
+  return y;
+}
+
 /// Calls f with the kinds of operands that a kernel is made for: f.template operator()<float,
 /// DenseSource<float>, DenseTarget<float>>() if all operands are dense float32, else
 /// <C, Source<C>, Target<C>> with C = double if `computed` is float64, else float.

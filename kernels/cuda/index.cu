@@ -77,18 +77,6 @@ bool in_units(long n, Nest& loops, long& x_step) {
 
 bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % sizeof(uint4) == 0; }
 
-/// The same memory as elements 0, 1, ...: strides are the loops' affair.
-ConstView flat(ConstView x) {
-  x.shape = {2};
-  x.strides = {1};
-  return x;
-}
-Dest flat(Dest y) {
-  y.view.shape = {2};
-  y.view.strides = {1};
-  return y;
-}
-
 /// f<C, X, Y>() for equal dtypes, and for a float32 gradient of 16-bit numbers.
 template <class F>
 void visit_pair(const char* op, DType to, DType from, F&& f, const ConstView& x, const Dest& y) {
