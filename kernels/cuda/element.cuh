@@ -72,10 +72,30 @@ __device__ C load_as(const void* data, DType t, long i) {
   }
 }
 
+/// a + b; integers wrap around.
+template <class C>
+__device__ C plus(C a, C b) {
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+/// a * b; integers wrap around.
+template <class C>
+__device__ C times(C a, C b) {
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
 /// *out = value, or *out += value; the sum is formed in C and rounded once.
 template <class T, class C>
 __device__ void put(T* out, C value, Write write) {
-  *out = convert<T>(write == Write::add ? static_cast<C>(convert<C>(*out) + value) : value);
+  *out = convert<T>(write == Write::add ? plus(convert<C>(*out), value) : value);
 }
 
 template <class C>
