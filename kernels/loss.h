@@ -18,6 +18,15 @@ struct CrossEntropy {
   double label_smoothing = 0;  ///< ε
 };
 
+namespace detail {
+/// Throws IndexError unless t, the target of row r, is a class or ignored.
+inline void check_target(const CrossEntropy& p, int64_t t, int64_t r, int64_t classes) {
+  check<IndexError>(t == p.ignore_index || (t >= 0 && t < classes), "cross_entropy: target ", t,
+                    " at position ", r, " is outside [0, ", classes, ") and is not ignore_index ",
+                    p.ignore_index);
+}
+}  // namespace detail
+
 namespace cpu {
 void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& target,
                    const ConstView& weight, const Dest& loss, const Dest& lse, const Dest& counted);

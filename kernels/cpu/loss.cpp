@@ -49,10 +49,8 @@ void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& t
   double count = 0;
   for (int64_t r = 0; r < targets.size(); ++r) {
     const int64_t t = targets[r];
-    if (t == p.ignore_index) continue;
-    check<IndexError>(t >= 0 && t < classes, "cross_entropy: target ", t, " at position ", r,
-                      " is outside [0, ", classes, ") and is not ignore_index ", p.ignore_index);
-    count += weights[t];
+    kernels::detail::check_target(p, t, r, classes);
+    if (t != p.ignore_index) count += weights[t];
   }
   const Scratch scratch(static_cast<size_t>(targets.size()) * sizeof(double));
   auto* const losses = scratch.as<double>();
