@@ -55,7 +55,7 @@ Pool& pool_on_cuda(Place place) {
   check<DeviceError>(device.index >= 0 && device.index < cuda_device_count(),
                      "memory: there is no memory on ", device, ": ", describe_cuda(device.index),
                      "; use the cpu");
-  return with_source(cuda_pools[static_cast<size_t>(device.index)],
+  return with_source(cuda_pools[static_cast<uint8_t>(device.index)],
                      [&]() -> Allocator& { return cuda::allocator(device.index); });
 }
 

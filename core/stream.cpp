@@ -9,7 +9,7 @@ namespace {
 
 thread_local std::array<void*, kMaxDevices> current{};
 
-void*& current_of(Device device) { return current[static_cast<size_t>(device.index)]; }
+void*& current_of(Device device) { return current[static_cast<uint8_t>(device.index)]; }
 
 }  // namespace
 

@@ -71,7 +71,7 @@ Tensor to_device(const Tensor& x, Device device, bool non_blocking) {
   }
   if (!x.device().is_cpu() && !x.is_contiguous()) return span_on(x, device);
   const Tensor from = x.is_contiguous() ? x : packed(x);
-  const Tensor there = Tensor::empty(x.shape(), x.dtype(), device);
+  Tensor there = Tensor::empty(x.shape(), x.dtype(), device);
   cuda::copy(there.storage().data(), device, from.view().data, from.device(),
              there.storage().bytes(), non_blocking && is_pinned(from));
   return there;

@@ -23,7 +23,7 @@ class PoolAllocator final : public Allocator {
   void* allocate(size_t bytes) noexcept override {
     try {
       const DeviceGuard guard(device_);
-      const cudaStream_t stream = stream_of(device_);
+      cudaStream_t stream = stream_of(device_);
       void* memory = nullptr;
       const cudaError_t error =
           pass_through_ ? cudaMalloc(&memory, bytes) : cudaMallocAsync(&memory, bytes, stream);
@@ -55,7 +55,7 @@ class PoolAllocator final : public Allocator {
         return;
       }
       // The stream it came from will hand it out again, and this thread's stream may still read it.
-      const cudaStream_t here = stream_of(device_);
+      cudaStream_t here = stream_of(device_);
       if (here != origin.stream) order(here, origin.stream);
       cudaFreeAsync(memory, origin.stream);
     } catch (...) {  // a device that has failed keeps its memory

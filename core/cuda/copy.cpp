@@ -56,7 +56,7 @@ void copy(void* to, Device to_device, const void* from, Device from_device, size
     return copy_to_peer(to, to_device, from, from_device, bytes);
   const Device device = to_device.is_cpu() ? from_device : to_device;
   const DeviceGuard guard(device);
-  const cudaStream_t stream = stream_of(device);
+  cudaStream_t stream = stream_of(device);
   const cudaMemcpyKind kind = to_device.is_cpu()     ? cudaMemcpyDeviceToHost
                               : from_device.is_cpu() ? cudaMemcpyHostToDevice
                                                      : cudaMemcpyDeviceToDevice;

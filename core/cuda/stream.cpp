@@ -19,7 +19,7 @@ struct Streams {
 
 Streams& streams_of(Device device) {
   static std::array<Streams, kMaxDevices> all;
-  return all[static_cast<size_t>(device.index)];
+  return all[static_cast<uint8_t>(device.index)];
 }
 
 cudaStream_t stream(void* handle) { return static_cast<cudaStream_t>(handle); }
