@@ -111,13 +111,16 @@ struct RowSource {
   struct Row {
     const RowSource& in;
     long start;
-    __device__ C operator[](long i) const {
-      return load_as<C>(in.data, in.dtype, start + in.places.inner(i));
-    }
+    __device__ C operator[](long i) const { return in.at(start, i); }
     /// The pack at i; `fill` for elements beyond the n of the row.
     __device__ Pack<C, 1> load(long i, long n, C fill) const { return {i < n ? (*this)[i] : fill}; }
   };
-  __device__ Row row(long r) const { return {*this, places.outer(r)}; }
+  __device__ Row row(long r) const { return {*this, start(r)}; }
+  /// Where row r starts, and the element i of a row that starts there.
+  __device__ long start(long r) const { return places.outer(r); }
+  __device__ C at(long start, long i) const {
+    return load_as<C>(data, dtype, start + places.inner(i));
+  }
 };
 
 template <class C>
@@ -175,9 +178,11 @@ struct DenseRowSource {
     }
   };
   __device__ Row row(long r) const {
-    const float* const x = data + outer(r);
+    const float* const x = data + start(r);
     return {x, takes_vectors(x)};
   }
+  __device__ long start(long r) const { return outer(r); }
+  __device__ float at(long start, long i) const { return data[start + i]; }
 };
 
 struct DenseRowTarget {
@@ -226,15 +231,21 @@ inline bool has_dense_rows(const Dest& y, int first, int width) {
 }
 
 /// Calls f with the kinds of operands that a kernel is made for: f.template operator()<float,
-/// DenseRowSource, DenseRowTarget>() if all rows are dense, else <C, RowSource<C>, RowTarget<C>>
+/// DenseRowSource, DenseRowTarget>() if all rows are `dense`, else <C, RowSource<C>, RowTarget<C>>
 /// with C = double if `computed` is float64, else float.
+template <class F>
+void visit_row_kinds(DType computed, bool dense, F&& f) {
+  if (computed == DType::float64)
+    f.template operator()<double, RowSource<double>, RowTarget<double>>();
+  else if (dense)
+    f.template operator()<float, DenseRowSource, DenseRowTarget>();
+  else
+    f.template operator()<float, RowSource<float>, RowTarget<float>>();
+}
+/// For operands whose rows are all formed by the same dimensions.
 template <class F, class... Operands>
 void visit_rows(DType computed, int first, int width, F&& f, const Operands&... operands) {
-  if (computed == DType::float64)
-    return f.template operator()<double, RowSource<double>, RowTarget<double>>();
-  if ((has_dense_rows(operands, first, width) && ...))
-    return f.template operator()<float, DenseRowSource, DenseRowTarget>();
-  f.template operator()<float, RowSource<float>, RowTarget<float>>();
+  visit_row_kinds(computed, (has_dense_rows(operands, first, width) && ...), f);
 }
 
 }  // namespace accrue::kernels::cuda

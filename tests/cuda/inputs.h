@@ -18,10 +18,10 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Normally distributed numbers.
-inline Tensor normal(const Dims& shape, DType dtype = float32, double scale = 1,
-                     uint32_t seed = 1) {
+inline Tensor normal(const Dims& shape, DType dtype = float32, double scale = 1, uint32_t seed = 1,
+                     double mean = 0) {
   std::mt19937 random(seed);
-  std::normal_distribution<double> of(0, scale);
+  std::normal_distribution<double> of(mean, scale);
   std::vector<double> values(static_cast<size_t>(numel(shape)));
   for (double& v : values) v = of(random);
   return tensor(values, shape, dtype);
