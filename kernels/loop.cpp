@@ -40,6 +40,13 @@ void Nest::merge_neighbours() {
   if (rank > 0) rank = last + 1;
 }
 
+Nest Loop::summed() const {
+  Nest nest = chain;
+  for (int i = 0; i < inner.rank; ++i) nest.push(inner.size[i], inner.stride[i]);
+  nest.merge_neighbours();
+  return nest;
+}
+
 Loop plan_loop(const char* op, const ConstView* const* inputs, int count, const View& y) {
   Dims shape = inputs[0]->shape;
   for (int i = 1; i < count; ++i) {

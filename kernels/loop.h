@@ -45,6 +45,8 @@ struct Nest {
 struct Loop {
   Nest kept, chain, inner;
   bool sums() const { return chain.rank + inner.rank != 0; }
+  /// chain, then inner: the summed dimensions in row-major order.
+  Nest summed() const;
 };
 
 /// The plan for `inputs` (at most 3) and y. y takes part in the broadcast, so an input may also be

@@ -167,12 +167,7 @@ class Summation {
 
 Reduction plan_reduction(const char* op, const ConstView* const* inputs, int count, const View& y) {
   const Loop loop = plan_loop(op, inputs, count, y);
-  Reduction plan{loop.kept, loop.chain};
-  for (int i = 0; i < loop.inner.rank; ++i) {
-    plan.reduced.push(loop.inner.size[i], loop.inner.stride[i]);
-  }
-  plan.reduced.merge_neighbours();
-  return plan;
+  return {loop.kept, loop.summed()};
 }
 
 void sum(const ConstView& x, double divisor, const Dest& y) {

@@ -9,12 +9,10 @@
 #pragma once
 #include <accrue/kernels/cuda/element.cuh>
 #include <accrue/kernels/cuda/launch.cuh>
+#include <accrue/kernels/cuda/nest.cuh>
 #include <accrue/kernels/functors.h>
-#include <accrue/kernels/loop.h>
 
 namespace accrue::kernels::cuda {
-
-inline constexpr int kOut = Nest::kOperands - 1;
 
 /// Up to three inputs, then the output; their strides are in a Nest.
 struct Operands {
@@ -43,17 +41,5 @@ void map(Ternary f, const Params& p, DType computed, const Operands& x, const Ne
 /// y[k] = ((start + t(k, 0)) + t(k, 1)) + ..., as loop.h says. The terms are the products of one or
 /// two inputs.
 void sum_rounds(DType computed, const Operands& x, const Loop& loop);
-
-/// Advances `offset` to round `index` of the first `levels` loops: Nest::add_offset with a division
-/// less, as nobody asks for a round beyond the last.
-__device__ inline void advance(const Nest& nest, long index, int levels, long* offset) {
-  for (int d = levels - 1; d >= 0; --d) {
-    const long rest = d > 0 ? index / nest.size[d] : 0;
-#pragma unroll
-    for (int o = 0; o < Nest::kOperands; ++o)
-      offset[o] += (index - rest * nest.size[d]) * nest.stride[d][o];
-    index = rest;
-  }
-}
 
 }  // namespace accrue::kernels::cuda

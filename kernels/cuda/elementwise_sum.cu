@@ -189,13 +189,8 @@ long piece_length(long chains, long steps, bool in_rows) {
 /// + c * step_stride.
 Loop over_sums(const Loop& loop, long steps, long chain_stride, long step_stride) {
   Loop over;
-  over.kept = loop.kept;
-  for (int d = over.kept.rank - 1; d >= 0; --d) {
-    over.kept.stride[d][0] = chain_stride;
-    chain_stride *= over.kept.size[d];
-  }
-  const long stride[Nest::kOperands] = {step_stride};
-  over.chain.push(steps, stride);
+  over.kept = over_array(loop.kept, chain_stride);
+  over.chain = one_loop(steps, step_stride);
   return over;
 }
 
