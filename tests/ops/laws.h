@@ -46,8 +46,10 @@ void expect_same(const Tensor& got, const Tensor& right, const std::string& what
 /// y is as near to `right` as the row asks, `times` over; the same bits where numbers only move.
 void expect_tolerated(const OpCase& row, const Tensor& y, const std::vector<double>& right,
                       double times = 1);
-/// Each gradient is the other's, computed by other code; the same bits where numbers only move.
-void expect_same_gradients(const OpCase& row, const Passed& got, const Passed& right);
+/// Each gradient is the other's, computed by other code, to 8 units of its largest element, `times`
+/// over; the same bits where numbers only move.
+void expect_same_gradients(const OpCase& row, const Passed& got, const Passed& right,
+                           double times = 1);
 
 /// y is the reference's.
 void expect_value(const OpCase& row, DType dtype);
@@ -57,8 +59,9 @@ void expect_gradient(const OpCase& row);
 void expect_add_rule(const OpCase& row, DType dtype);
 /// An input that wants no gradient gets none, and the others the same bits.
 void expect_unwanted(const OpCase& row, DType dtype);
-/// The layout of inputs and of dy changes no bit.
-void expect_any_layout(const OpCase& row, DType dtype);
+/// The layout of inputs and of dy changes no bit; or, given `units`, not more than these of the
+/// largest element.
+void expect_any_layout(const OpCase& row, DType dtype, double units = 0);
 /// A batch of nothing has results and gradients of the right shapes, and zero gradients elsewhere.
 void expect_empty_batch(const OpCase& row, DType dtype);
 /// The number of threads changes no bit, on batches that are worth several.
