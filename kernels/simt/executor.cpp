@@ -49,11 +49,15 @@ cudaError_t outcome() {
   return failure == cudaSuccess ? cudaSuccess : fail(failure);
 }
 
-cudaError_t refuse(const std::string& call, const std::string& what, const std::string& right,
-                   cudaError_t error) {
+void report_call(const std::string& call, const std::string& what, const std::string& right) {
   if (first_time(Fault::bad_call, std::hash<std::string>{}(call + what))) {
     Finding(Fault::bad_call, call + ": " + what).report(right);
   }
+}
+
+cudaError_t refuse(const std::string& call, const std::string& what, const std::string& right,
+                   cudaError_t error) {
+  report_call(call, what, right);
   return fail(error);
 }
 

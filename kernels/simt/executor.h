@@ -48,7 +48,9 @@ void set_current_device(int device);
 cudaError_t fail(cudaError_t error);
 // What a call that went well returns: the failure of the current device, if it has died.
 cudaError_t outcome();
-// Reports a call that CUDA would refuse, and fails with the error.
+// Reports a call that CUDA or cuBLAS would refuse.
+void report_call(const std::string& call, const std::string& what, const std::string& right);
+// The same, and fails with the error.
 cudaError_t refuse(const std::string& call, const std::string& what, const std::string& right,
                    cudaError_t error = cudaErrorInvalidValue);
 // The same for something the device met on its own: it dies of the error.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <accrue/kernels/simt/executor.h>
+#include <accrue/kernels/simt/range.h>
 #include <accrue/kernels/simt/report.h>
 #include <accrue/kernels/simt/stream.h>
 
@@ -25,43 +26,17 @@ size_t content_hash(const void* from, size_t bytes) {
   return std::hash<std::string_view>{}({static_cast<const char*>(from), bytes});
 }
 
-// Whether the range lies in one live allocation that the device may use. Reports it if not.
-bool check_range(const Copy& copy, const void* pointer, const char* role, bool any_device) {
-  const size_t offset = Arena::offset(pointer);
-  const Allocation* allocation = Arena::allocation(offset);
-  const auto place = std::hash<std::string>{}(join(copy.call, role));
-  if (const ByteState* bad = Arena::find(offset, copy.bytes, ByteState::none)) {
-    const auto byte = static_cast<size_t>(bad - Arena::states(0));
-    const bool freed = allocation && allocation->life == Life::freed && allocation->holds(byte);
-    const Fault fault = freed ? Fault::use_after_free : Fault::out_of_bounds;
-    if (first_time(fault, place)) {
-      Finding(fault, join(copy.call, ": the ", role, " of ", copy.bytes, " bytes ",
-                          freed ? "was freed" : "ends outside its allocation"))
-          .line("begins", describe_address(pointer))
-          .line("bad from", describe_address(Arena::address(byte)))
-          .report("as many bytes as the allocation has");
-    }
-    fail_device(copy.device, cudaErrorIllegalAddress);
-    return false;
-  }
-  const bool reachable = any_device || allocation->device == copy.device ||
-                         executor().device(copy.device).can_reach[allocation->device];
-  if (!reachable && first_time(Fault::wrong_device, place)) {
-    Finding(Fault::wrong_device, join(copy.call, " on device ", copy.device, ": the ", role,
-                                      " is of device ", allocation->device))
-        .line("memory", describe_address(pointer))
-        .report("cudaMemcpyPeer, or the stream of the other device");
-  }
-  if (!reachable) fail_device(copy.device, cudaErrorIllegalAddress);
-  return reachable;
+// One end of the copy.
+Range range_of(const Copy& copy, const void* pointer, const char* role) {
+  return {copy.call, role, pointer, copy.bytes, copy.device};
 }
 
 void copy_now(const Copy& copy, bool between_devices) {
   if (executor().device(copy.device).failure != cudaSuccess) return;
   const DeviceWorks works;
   const bool from_device = Arena::contains(copy.from), to_device = Arena::contains(copy.to);
-  if (from_device && !check_range(copy, copy.from, "source", between_devices)) return;
-  if (to_device && !check_range(copy, copy.to, "destination", between_devices)) return;
+  if (from_device && !check_range(range_of(copy, copy.from, "source"), between_devices)) return;
+  if (to_device && !check_range(range_of(copy, copy.to, "destination"), between_devices)) return;
   if (from_device && to_device) {
     std::memmove(Arena::states(Arena::offset(copy.to)), Arena::states(Arena::offset(copy.from)),
                  copy.bytes);
@@ -157,7 +132,7 @@ cudaError_t start_fill(const char* call, void* to, int value, size_t bytes, CUst
   queue(stream, [=, device = stream.device] {
     if (executor().device(device).failure != cudaSuccess) return;
     const DeviceWorks works;
-    if (!check_range({call, to, to, bytes, device}, to, "destination", false)) return;
+    if (!check_range({call, "destination", to, bytes, device})) return;
     Arena::set_states(Arena::offset(to), bytes, ByteState::set);
     std::memset(to, value, bytes);
   });
