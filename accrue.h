@@ -13,6 +13,7 @@
 
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/split_invariant.h>
+#include <accrue/kernels/tf32.h>
 #include <accrue/kernels/trace.h>
 
 #include <accrue/autograd/anomaly.h>

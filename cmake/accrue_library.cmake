@@ -32,7 +32,7 @@ function(accrue_library target)
   endif()
   if(ACCRUE_WITH_CUDA)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:accrue_cuda>)
-    target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
   endif()
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX OUTPUT_NAME accrue EXPORT_NAME accrue

@@ -1,10 +1,12 @@
-// The matrix product, as one chain of fused multiply-adds for each element, exactly as on the CPU.
-// Now read: gemm_tile.cuh for the kernel.
+// The matrix product. With split invariance each element is one chain of fused multiply-adds,
+// exactly as on the CPU: gemm_tile.cuh. Without, cuBLAS does what it can: blas.cpp.
 #include <accrue/core/convert.h>
 
+#include <accrue/kernels/cuda/blas.h>
 #include <accrue/kernels/cuda/gemm_tile.cuh>
 #include <accrue/kernels/matmul.h>
 #include <accrue/kernels/matmul_plan.h>
+#include <accrue/kernels/split_invariant.h>
 
 namespace accrue::kernels::cuda {
 namespace {
@@ -66,23 +68,38 @@ struct Product {
 };
 
 template <class T>
+void run_tiles(const Launcher& on, const ProductPlan& p, const BlasProduct& step) {
+  const Factor<T> a(step.a, p.batch.a, p.m.a, p.k.a);
+  const Factor<T> b(step.b, p.batch.b, p.n.b, p.k.b);
+  const Product<T> c{step.c,
+                     p.batch.c,
+                     p.m.c,
+                     p.n.c,
+                     step.result == DType::float32,
+                     step.adds,
+                     static_cast<const T*>(step.bias),
+                     step.bias_stride};
+  constexpr TileChoice kLargest = sizeof(T) == 4 ? TileChoice::large : TileChoice::medium;
+  launch_product<kLargest>(on, "matmul", a, b, c, {p.batch.size, p.m.size, p.n.size, p.k.size});
+}
+
+template <class T>
 void run(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
   const ProductPlan p(a, b, c.view);
   const Launcher on(c.view.device);
+  const bool any_order = !split_invariant();
   const long result_bytes = static_cast<long>(size_of(c.view.dtype));
   p.steps([&](long at_a, long at_b, long at_c, bool first) {
-    const Factor<T> x(static_cast<const T*>(a.data) + at_a, p.batch.a, p.m.a, p.k.a);
-    const Factor<T> z(static_cast<const T*>(b.data) + at_b, p.batch.b, p.n.b, p.k.b);
-    const Product<T> y{static_cast<char*>(c.view.data) + at_c * result_bytes,
-                       p.batch.c,
-                       p.m.c,
-                       p.n.c,
-                       c.view.dtype == DType::float32,
-                       !first || c.write == Write::add,
-                       first ? static_cast<const T*>(bias.data) : nullptr,
-                       bias.data ? bias.strides[0] : 0};
-    constexpr TileChoice kLargest = sizeof(T) == 4 ? TileChoice::large : TileChoice::medium;
-    launch_product<kLargest>(on, "matmul", x, z, y, {p.batch.size, p.m.size, p.n.size, p.k.size});
+    const BlasProduct step{a.dtype,
+                           c.view.dtype,
+                           static_cast<const T*>(a.data) + at_a,
+                           static_cast<const T*>(b.data) + at_b,
+                           first ? bias.data : nullptr,
+                           bias.data ? bias.strides[0] : 0,
+                           static_cast<char*>(c.view.data) + at_c * result_bytes,
+                           !first || c.write == Write::add,
+                           c.view.device};
+    if (!any_order || !blas_product(p, step)) run_tiles<T>(on, p, step);
   });
 }
 
