@@ -17,7 +17,8 @@
 namespace accrue::simt {
 namespace {
 
-constexpr size_t kQuarantine = 16;        // freed ranges of a size that wait before reuse
+constexpr size_t kQuarantine = 16;  // freed ranges of a size that wait before reuse
+constexpr size_t kLarge = 16 * kPage;
 constexpr unsigned char kGarbage = 0xff;  // in float32 a NaN, as an index far outside
 
 struct DeviceHeap {
@@ -115,7 +116,13 @@ void Arena::release(Allocation& allocation) {
   heap.in_use -= allocation.bytes;
   heap.freed[span_of(allocation.bytes)].push_back(&allocation);
   set_states(allocation.begin, allocation.bytes, ByteState::none);
-  std::memset(address(allocation.begin), kGarbage, allocation.bytes);
+  // Large ranges go back to the system: protect() walks all pages that are there.
+  const size_t span = span_of(allocation.bytes);
+  if (span > kLarge) {
+    madvise(address(allocation.begin), span, MADV_DONTNEED);
+  } else {
+    std::memset(address(allocation.begin), kGarbage, allocation.bytes);
+  }
   allocation.cells = CellTable();
   allocation.life = Life::freed;
 }
