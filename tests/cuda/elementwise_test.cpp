@@ -509,5 +509,18 @@ TEST_F(Elementwise, LongSumsInPiecesMissNoTerm) {
     }
 }
 
+// Each thread, warp or half warp has more than one of them.
+TEST_F(Elementwise, MoreSumsThanThreads) {
+  const struct {
+    Dims x, y;
+  } cases[] = {{{8200, 3}, {8200, 1}}, {{2, 262200}, {262200}}, {{2, 8200, 3}, {8200, 1}}};
+  for (const auto& c : cases) {
+    const Tensor x = some(c.x), right = empty(c.y), y = empty(c.y, float32, device);
+    copy(x, into(right));
+    copy(to_device(x, device), into(y));
+    EXPECT_EQ(y.to_vector<float>(), right.to_vector<float>()) << c.x;
+  }
+}
+
 }  // namespace
 }  // namespace accrue::testing

@@ -5,6 +5,7 @@
 #include "tests/cuda/support.h"
 
 #include <accrue/core/factories.h>
+#include <accrue/core/layout.h>
 
 #include <accrue/kernels/elementwise.h>
 #include <accrue/kernels/reduce.h>
@@ -79,8 +80,8 @@ TEST_F(Reduce, SumsAreThoseOfTheCpuBitForBit) {
 
 // Parts of 4096: rows, columns, and more parts than are added one after another.
 TEST_F(Reduce, SumsInPartsAreThoseOfTheCpuBitForBit) {
-  for (const Dims& shape : {Dims{4096}, Dims{4097}, Dims{20000}, Dims{2, 9000}, Dims{9000, 2},
-                            Dims{5000, 9}, Dims{64 * 4096}})
+  for (const Dims& shape : {Dims{4095}, Dims{4096}, Dims{4097}, Dims{20000}, Dims{2, 9000},
+                            Dims{9000, 2}, Dims{5000, 9}, Dims{64 * 4096}})
     expect_as_on_cpu({some(shape)}, [&](const Tensors& x) -> Tensors {
       Dims to = shape;
       (shape[0] > 2 ? to[0] : to[1]) = 1;
@@ -186,8 +187,8 @@ TEST_F(Reduce, TheExtremumAndItsFirstIndexAreThoseOfTheCpu) {
 }
 
 TEST_F(Reduce, LongSearchesInPartsFindTheFirstOfEquals) {
-  for (const Dims& shape : {Dims{2047}, Dims{2048}, Dims{5000}, Dims{3, 2500}, Dims{127, 3},
-                            Dims{128, 3}, Dims{500, 9}})
+  for (const Dims& shape : {Dims{2047}, Dims{2048}, Dims{2049}, Dims{129, 3}, Dims{5000},
+                            Dims{3, 2500}, Dims{127, 3}, Dims{128, 3}, Dims{500, 9}})
     expect_as_on_cpu({some(shape, int32), some(shape)}, [&](const Tensors& x) -> Tensors {
       Dims to = shape;
       (shape[0] > 3 ? to[0] : to[1]) = 1;
@@ -256,6 +257,24 @@ TEST_F(Reduce, EqualsShareTheGradientAsOnTheCpu) {
         return results;
       });
     }
+}
+
+// Each half warp, block, warp or thread has more than one of them.
+TEST_F(Reduce, MoreResultsThanThreads) {
+  const struct { Dims x, y; } cases[] = {{{16400, 3}, {16400, 1}}, {{1030, 2, 8}, {1030, 1, 8}}};
+  for (const auto& c : cases) {
+    const Tensor x = some(c.x), right = empty(c.y, float64), y = empty(c.y, float64, device);
+    sum(x, 1, into(right));
+    sum(to_device(x, device), 1, into(y));
+    EXPECT_EQ(y.to_vector<double>(), right.to_vector<double>()) << c.x;
+  }
+  const Tensor x =
+      to_device(arange(8200 * 2, float32).alias(layout::contiguous({8200, 2})), device);
+  const Tensor y = empty({8200, 1}, float32, device), dx = empty({8200, 2}, float32, device);
+  amax(x, into(y));
+  extremum_grad(y, x, y, into(dx));
+  const std::vector<float> got = dx.to_vector<float>();
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], i % 2 == 0 ? 0 : static_cast<float>(i));
 }
 
 }  // namespace
