@@ -26,10 +26,6 @@ struct ExpSum {
   }
   template <int N>
   __device__ void add(const Pack<C, N>& x) {
-    C most = max;
-#pragma unroll
-    for (int j = 0; j < N; ++j) most = x[j] > most ? x[j] : most;
-    move_to(most);
 #pragma unroll
     for (int j = 0; j < N; ++j) sum += static_cast<double>(std::exp(x[j] - shift()));
   }
@@ -41,7 +37,16 @@ template <class C, int N, class Row>
 __device__ ExpSum<C> exp_sum(const Row& x, long n) {
   constexpr C least = -std::numeric_limits<C>::infinity();
   ExpSum<C> mine{least, 0};
-  for_each_pack<N>(n, [&](long i) { mine.add(x.load(i, n, least)); });
+  for_each_four(n, [&](long i) {
+    C most = mine.max;
+    for_each_part<N>(i, n, [&](long k) {
+      const Pack<C, N> v = x.load(k, n, least);
+#pragma unroll
+      for (int j = 0; j < N; ++j) most = v[j] > most ? v[j] : most;
+    });
+    mine.move_to(most);
+    for_each_part<N>(i, n, [&](long k) { mine.add(x.load(k, n, least)); });
+  });
   mine.move_to(team_max(mine.max, least));
   mine.sum = team_sum(mine.sum);
   return mine;

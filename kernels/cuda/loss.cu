@@ -172,7 +172,7 @@ void cross_entropy(const CrossEntropy& p, const ConstView& x, const ConstView& t
   double* const counts = losses + size.rows;
   const bool reduced = p.reduction != Reduction::none;
   if (size.rows > 0) {
-    const Teams teams(size, RowPlaces(x, p.class_dim, 1));
+    const Teams teams(size);
     visit_rows(
         x.dtype, p.class_dim, 1,
         [&]<class C, class X, class>() {
@@ -202,7 +202,7 @@ void cross_entropy_grad(const CrossEntropy& p, const ConstView& dy, const ConstV
     on.check(
         LAUNCH(total_kernel, 1, 32, 0, on.stream(), Source<double>(weight), size.length, total),
         "cross_entropy_grad");
-  const Teams teams(size, RowPlaces(x, p.class_dim, 1));
+  const Teams teams(size);
   visit_rows(
       x.dtype, p.class_dim, 1,
       [&]<class C, class X, class Y>() {

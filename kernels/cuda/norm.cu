@@ -202,7 +202,7 @@ void layer_norm(const ConstView& x, const ConstView& w, const ConstView& b, int 
   const RowCount size(x.shape, first, width);
   if (size.rows == 0) return;
   const Launcher on(y.view.device);
-  const Teams teams(size, RowPlaces(x, first, width));
+  const Teams teams(size);
   const bool dense = has_dense_rows(x, first, width) && has_dense_rows(w, 0, width) &&
                      has_dense_rows(b, 0, width) && has_dense_rows(y, first, width);
   visit_row_kinds(x.dtype, dense, [&]<class C, class X, class Y>() {
@@ -257,7 +257,7 @@ void layer_norm_grad(const ConstView& dy, const ConstView& x, const ConstView& w
   const RowCount size(x.shape, first, width);
   if (size.length == 0) return;
   const Launcher on(x.device);
-  const Teams teams(size, RowPlaces(x, first, width));
+  const Teams teams(size);
   const bool dense = has_dense_rows(dy, first, width) && has_dense_rows(x, first, width) &&
                      has_dense_rows(w, 0, width) && has_dense_rows(dx, first, width);
   visit_row_kinds(x.dtype, dense, [&]<class C, class X, class Y>() {

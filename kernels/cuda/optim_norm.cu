@@ -28,11 +28,13 @@ template <class C, class X, class F>
 __global__ void share_kernel(F f, X x, long n, double* shares) {
   constexpr int N = X::kPack;
   double sum = 0;
-  for (long i = N * thread_number(); i < n; i += N * thread_count()) {
-    const Pack<C, N> v = x.row(0).load(i, n, C(0));
+  for (long i = 4 * thread_number(); i < n; i += 4 * thread_count()) {
+    for_each_part<N>(i, n, [&](long k) {
+      const Pack<C, N> v = x.row(0).load(k, n, C(0));
 #pragma unroll
-    for (int j = 0; j < N; ++j)
-      if (i + j < n) sum = f.fold(sum, f.of(static_cast<double>(v[j])));
+      for (int j = 0; j < N; ++j)
+        if (k + j < n) sum = f.fold(sum, f.of(static_cast<double>(v[j])));
+    });
   }
   const double share = block_fold(sum, 0.0, [&](double a, double b) { return f.fold(a, b); });
   if (threadIdx.x == 0) shares[blockIdx.x] = share;

@@ -1,13 +1,13 @@
 // Tensors as rows, for the kernels that work row by row: softmax, losses, norms. A row belongs to a
-// team of threads, blockDim.x of them; a block has blockDim.y teams. Each thread takes a pack of
-// neighbouring elements at a time, four of dense floats, one of anything else:
+// team of threads, blockDim.x of them; a block has blockDim.y teams. Each thread takes four
+// neighbouring elements at a time, in one pack of dense floats, or else in four packs of one:
 //
 //   for_each_row(size, [&](long r, long n) {
 //     for_each_pack<X::kPack>(n, [&](long i) { y.row(r).store(i, n, x.row(r).load(i, n, 0)); });
 //   });
 //
-// Which thread takes which element depends on the length of a row and on whether it lies dense,
-// never on the number of rows: a row's result is the same in a batch and in a part of it.
+// Which thread takes which element, and when, depends on the length of a row and on nothing else.
+// So the bits of a row's result do not depend on how it lies, nor on the batch that it is part of.
 // Now read: softmax.cu.
 #pragma once
 #include <accrue/kernels/cuda/element.cuh>
@@ -34,18 +34,17 @@ struct RowPlaces {
   }
 };
 
-/// A block's teams, and how many blocks.
+/// How many threads a row of the length has, how many rows a block, and how many blocks there are.
 struct Teams {
   dim3 block;
   unsigned grid;
 
-  /// For rows like those of x. Where their elements do not lie side by side, those of neighbouring
-  /// rows may: then short rows have one thread each. No more than 512, for their registers.
-  Teams(const RowCount& size, const RowPlaces& x) {
+  /// No more than 512 threads for a row, for their registers.
+  explicit Teams(const RowCount& size) {
     unsigned threads = 1;
     if (size.length > 1024) {
       threads = size.length > 8192 ? 512 : 256;
-    } else if (x.inner.dense() || size.length > 256) {
+    } else {
       while (threads < 32 && 4 * threads < size.length) threads *= 2;
     }
     block = dim3(threads, threads > 32 ? 1 : kThreads / threads, 1);
@@ -64,11 +63,26 @@ __device__ void for_each_row(const RowCount& size, const F& f) {
   }
 }
 
-/// f(i) for each pack i, ..., i + N - 1 of the thread's in a row of n; the last may go beyond it.
+/// f(i) for each four elements i, ..., i + 3 of the thread's in a row of n; the last may be beyond.
+template <class F>
+__device__ void for_each_four(long n, const F& f) {
+  for (long i = 4L * threadIdx.x; i < n; i += 4L * blockDim.x) f(i);
+}
+/// f(k) for each pack k, ..., k + N - 1 of the four elements that begin at i.
+template <int N, class F>
+__device__ void for_each_part(long i, long n, const F& f) {
+  static_assert(N == 4 || N == 1);
+  if constexpr (N == 4) {
+    f(i);
+  } else {
+#pragma unroll 1  // the general case, whose code is large
+    for (int j = 0; j < 4; ++j)
+      if (i + j < n) f(i + j);
+  }
+}
 template <int N, class F>
 __device__ void for_each_pack(long n, const F& f) {
-  for (long i = static_cast<long>(N) * threadIdx.x; i < n; i += static_cast<long>(N) * blockDim.x)
-    f(i);
+  for_each_four(n, [&](long i) { for_each_part<N>(i, n, f); });
 }
 
 /// A fold over the threads of a team.

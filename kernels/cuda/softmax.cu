@@ -94,7 +94,7 @@ void softmax_of(const ConstView& x, int dim, const Dest& y, Form form, const cha
   const RowCount size(x.shape, dim, 1);
   if (size.rows * size.length == 0) return;
   const Launcher on(y.view.device);
-  const Teams teams(size, RowPlaces(x, dim, 1));
+  const Teams teams(size);
   visit_rows(
       x.dtype, dim, 1,
       [&]<class C, class X, class Y>() {
@@ -110,7 +110,7 @@ void softmax_grad_of(const ConstView& dy, const ConstView& y, int dim, const Des
   const RowCount size(y.shape, dim, 1);
   if (size.rows * size.length == 0) return;
   const Launcher on(dx.view.device);
-  const Teams teams(size, RowPlaces(y, dim, 1));
+  const Teams teams(size);
   visit_rows(
       y.dtype, dim, 1,
       [&]<class C, class X, class Y>() {
@@ -140,7 +140,7 @@ void logsumexp(const ConstView& x, int dim, const Dest& y) {
   const RowCount size(x.shape, dim, 1);
   if (size.rows == 0) return;
   const Launcher on(y.view.device);
-  const Teams teams(size, RowPlaces(x, dim, 1));
+  const Teams teams(size);
   visit_rows(
       x.dtype, dim, 1,
       [&]<class C, class X, class>() {
@@ -155,7 +155,7 @@ void logsumexp_grad(const ConstView& dy, const ConstView& x, int dim, const Dest
   const RowCount size(x.shape, dim, 1);
   if (size.rows * size.length == 0) return;
   const Launcher on(dx.view.device);
-  const Teams teams(size, RowPlaces(x, dim, 1));
+  const Teams teams(size);
   visit_rows(
       x.dtype, dim, 1,
       [&]<class C, class X, class Y>() {
