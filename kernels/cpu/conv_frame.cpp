@@ -50,16 +50,6 @@ void fill(const ConstView& images, int64_t image, int64_t begin, int64_t end, co
 
 }  // namespace
 
-ConvShape conv_shape(const Dims& x, const Dims& w, const ConvParams& p) {
-  const auto axis = [&](int i) {
-    const auto d = static_cast<size_t>(i);
-    ConvAxis a{x[2 + i], w[2 + i], 0, p.stride[d], p.padding[d], p.dilation[d]};
-    a.out = (a.in + 2 * a.padding - a.reach()) / a.stride + 1;
-    return a;
-  };
-  return {x[0], p.groups, w[1], w[0] / p.groups, axis(0), axis(1)};
-}
-
 ConvFrame frame_of_x(const ConvShape& s) {
   return {.channels = s.groups * s.in_channels,
           .rows = (s.y.out - 1) * s.y.stride + s.y.reach(),

@@ -5,27 +5,10 @@
 #pragma once
 #include <vector>
 
-#include <accrue/kernels/conv.h>
+#include <accrue/kernels/conv_shape.h>
 #include <accrue/kernels/cpu/arithmetic.h>
 
 namespace accrue::kernels::cpu {
-
-// One of the two directions of a convolution.
-struct ConvAxis {
-  int64_t in, kernel, out, stride, padding, dilation;
-
-  int64_t reach() const { return (kernel - 1) * dilation + 1; }
-};
-
-struct ConvShape {
-  int64_t images, groups;
-  int64_t in_channels, out_channels;  // of one group
-  ConvAxis y, x;
-
-  int64_t kernel_size() const { return y.kernel * x.kernel; }
-};
-
-ConvShape conv_shape(const Dims& x, const Dims& w, const ConvParams& p);
 
 // Frame element (c, row, phase, i) is image element (c, first_row + row, first_col + i * phases +
 // phase), or 0 outside the image.

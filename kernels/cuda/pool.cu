@@ -38,7 +38,7 @@ struct Results {
 template <class C, class X, class Y>
 __global__ void max_pool2d_kernel(Images<X> x, PoolParams p, Results<Y> y, int32_t* index) {
   for (long i = thread_number(); i < y.count; i += thread_count()) {
-    const Pixel at = y.pixels[i];
+    const Pixel<long> at = y.pixels[i];
     const Span rows = span_of(p, 0, x.height, at.row), cols = span_of(p, 1, x.width, at.column);
     const long plane = x.place.plane(at);
     C best = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
@@ -63,7 +63,7 @@ template <class C, class X, class Y>
 __global__ void max_pool2d_grad_kernel(Images<X> dy, const int32_t* index, PoolParams p,
                                        Results<Y> dx) {
   for (long i = thread_number(); i < dx.count; i += thread_count()) {
-    const Pixel at = dx.pixels[i];
+    const Pixel<long> at = dx.pixels[i];
     const Windows rows = windows_around(p, 0, at.row, dy.height);
     const Windows cols = windows_around(p, 1, at.column, dy.width);
     const long plane = dy.place.plane(at);
@@ -83,7 +83,7 @@ __global__ void max_pool2d_grad_kernel(Images<X> dy, const int32_t* index, PoolP
 template <class C, class X, class Y>
 __global__ void avg_pool2d_kernel(Images<X> x, PoolParams p, Results<Y> y) {
   for (long i = thread_number(); i < y.count; i += thread_count()) {
-    const Pixel at = y.pixels[i];
+    const Pixel<long> at = y.pixels[i];
     const Span rows = span_of(p, 0, x.height, at.row), cols = span_of(p, 1, x.width, at.column);
     const long plane = x.place.plane(at);
     double sum = 0;
@@ -99,7 +99,7 @@ __global__ void avg_pool2d_kernel(Images<X> x, PoolParams p, Results<Y> y) {
 template <class C, class X, class Y>
 __global__ void avg_pool2d_grad_kernel(Images<X> dy, long height, PoolParams p, Results<Y> dx) {
   for (long i = thread_number(); i < dx.count; i += thread_count()) {
-    const Pixel at = dx.pixels[i];
+    const Pixel<long> at = dx.pixels[i];
     const Windows rows = windows_around(p, 0, at.row, dy.height);
     const Windows cols = windows_around(p, 1, at.column, dy.width);
     const long plane = dy.place.plane(at);
