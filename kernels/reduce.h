@@ -14,6 +14,7 @@ void amin(const ConstView& x, const Dest& y);
 void argmax(const ConstView& x, const Dest& y);
 void argmin(const ConstView& x, const Dest& y);
 void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y, const Dest& dx);
+void cumsum(const ConstView& x, int dim, bool reverse, const Dest& y);
 }  // namespace cpu
 namespace cuda {
 ACCRUE_OPTIONAL void sum(const ConstView& x, double divisor, const Dest& y);
@@ -23,6 +24,7 @@ ACCRUE_OPTIONAL void argmax(const ConstView& x, const Dest& y);
 ACCRUE_OPTIONAL void argmin(const ConstView& x, const Dest& y);
 ACCRUE_OPTIONAL void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y,
                                    const Dest& dx);
+ACCRUE_OPTIONAL void cumsum(const ConstView& x, int dim, bool reverse, const Dest& y);
 }  // namespace cuda
 
 /// y = Σ x / divisor: 1 for the sum, the number of terms for the mean. Over nothing: 0 / divisor.
@@ -50,6 +52,10 @@ inline void argmin(const ConstView& x, const Dest& y) {
 inline void extremum_grad(const ConstView& dy, const ConstView& x, const ConstView& y,
                           const Dest& dx) {
   dispatch("extremum_grad", dx.view.device, cpu::extremum_grad, cuda::extremum_grad, dy, x, y, dx);
+}
+/// y[.., j, ..] = Σ x[.., i, ..] over i ≤ j at `dim`, or over i ≥ j if `reverse`: of x's shape.
+inline void cumsum(const ConstView& x, int dim, bool reverse, const Dest& y) {
+  dispatch("cumsum", y.view.device, cpu::cumsum, cuda::cumsum, x, dim, reverse, y);
 }
 
 }  // namespace accrue::kernels

@@ -160,6 +160,11 @@ inline Rows reductions() {
   const Input x = items({3, 4, 5}), d = items({3, 4, 5}, K::distinct);
   const OpTraits needs_some{.nothing_of_nothing = true}, index{.nothing_of_nothing = true, .differentiable = false};
   const OpTraits index_of_row{.differentiable = false};
+  const OpReference running_total = [](const Arrays& v) {  // of a [.., 4, 5] along the 4
+    Array y = v[0];
+    for (size_t i = 0; i < y.v.size(); ++i) if (i % 20 >= 5) y.v[i] += y.v[i - 5];
+    return y;
+  };
   return {
    {"sum", {x}, [](In v) { return sum(v[0]); }, reduced(total), T::sum, {[](X v) { return sum(v, 2); }, "sum: dimension 2 of a tensor with"}},
    {"sum/first", {x}, [](In v) { return sum(v[0], 0); }, reduced(total, {0}), T::sum},
@@ -175,6 +180,12 @@ inline Rows reductions() {
    {"mean/two_kept", {x},
     [](In v) { return mean(v[0], {1, 2}, kKeep); },
     reduced(average, {1, 2}, true), T::sum},
+   {"cumsum", {x}, [](In v) { return cumsum(v[0], 1); }, running_total, T::sum,
+    {[](X v) { return cumsum(v, 2); }, "cumsum: dimension 2 of a tensor with"}},
+   {"cumsum/long", {items({2, 70})}, [](In v) { return cumsum(v[0], -1); }, [](const Arrays& v) {
+      Array y = v[0];
+      for (size_t i = 0; i < y.v.size(); ++i) if (i % 70 != 0) y.v[i] += y.v[i - 1];
+      return y; }, T::sum},
    {"amax", {d}, [](In v) { return amax(v[0]); }, reduced(largest), T::exact,
     {[](X) { return amax(ones({0, 2}), 0); }, "amax: dimension 0 of [0, 2] has size 0; there is no amax of nothing"},
     needs_some},

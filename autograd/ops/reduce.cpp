@@ -102,6 +102,21 @@ struct Mean {
   double terms(const Dims& x) const { return static_cast<double>(over.terms(x)); }
 };
 
+// y_j = Σ x_i over i ≤ j      dx_i = Σ dy_j over j ≥ i
+struct Cumsum {
+  static constexpr const char* name = "cumsum";
+  int dim;
+  Tensor forward(const Tensor& x) {
+    Tensor y =
+        Tensor::empty(x.shape(), is_floating(x.dtype()) ? x.dtype() : DType::int64, x.device());
+    kernels::cumsum(x, dim, false, into(y));
+    return y;
+  }
+  void backward(const Tensor& dy, GradSink dx) {
+    if (dx) kernels::cumsum(dy, dim, true, into(dx));
+  }
+};
+
 // y = max x      dx = dy / (how many equal y) where x = y, else 0; min alike
 enum class Extreme : uint8_t { largest, smallest };
 template <Extreme which>
@@ -157,6 +172,11 @@ Tensor amax(const Tensor& x, const Dims& dims, KeepDim keep) {
 }
 Tensor amin(const Tensor& x, const Dims& dims, KeepDim keep) {
   return apply(Extremum<Extreme::smallest>{ReducedDims("amin", x, dims, keep)}, x);
+}
+
+Tensor cumsum(const Tensor& x, int64_t dim) {
+  ops::check_defined("cumsum", x);
+  return apply(Cumsum{normalize_dim("cumsum", dim, x.dim())}, x);
 }
 
 Tensor argmax(const Tensor& x) {

@@ -46,6 +46,10 @@ Tensor argmax(const Tensor& x, int64_t dim, KeepDim keep = KeepDim::no);
 Tensor argmin(const Tensor& x);
 Tensor argmin(const Tensor& x, int64_t dim, KeepDim keep = KeepDim::no);
 
+/// y[.., j, ..] = Σ x[.., i, ..] over i ≤ j along `dim`; integers and bools are summed in int64.
+///   dx[.., i, ..] = Σ dy[.., j, ..] over j ≥ i
+Tensor cumsum(const Tensor& x, int64_t dim);
+
 /// amax(x) and amin(x) over all elements.
 Tensor max(const Tensor& x);
 Tensor min(const Tensor& x);

@@ -5,6 +5,8 @@
 #include <accrue/kernels/cpu/lanes.h>
 #include <accrue/kernels/cpu/parallel.h>
 #include <accrue/kernels/cpu/reduction.h>
+#include <accrue/kernels/cpu/rows.h>
+#include <accrue/kernels/cpu/scratch.h>
 #include <accrue/kernels/reduce.h>
 
 namespace accrue::kernels::cpu {
@@ -163,6 +165,27 @@ class Summation {
   int64_t columns_ = 0, tiles_ = 0;
 };
 
+/// Row by row, from the front or from the back, in S = double or int64_t.
+template <class S>
+void running_sums(const ConstView& x, int dim, bool reverse, const Dest& y) {
+  const RowReader<S> in(x, dim, 1);
+  const RowWriter<S> out(y, dim, 1);
+  const int64_t n = in.length();
+  parallel_for(in.rows(), row_grain(n), [&](int64_t begin, int64_t end) {
+    const Scratch scratch(static_cast<size_t>(2 * n) * sizeof(S));
+    for (int64_t r = begin; r < end; ++r) {
+      const S* const from = in.read(r, scratch.as<S>());
+      S* const to = out.place(r, scratch.as<S>() + n);
+      S total = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t j = reverse ? n - 1 - i : i;
+        to[j] = total += from[j];
+      }
+      out.put(r, to);
+    }
+  });
+}
+
 }  // namespace
 
 Reduction plan_reduction(const char* op, const ConstView* const* inputs, int count, const View& y) {
@@ -174,6 +197,11 @@ void sum(const ConstView& x, double divisor, const Dest& y) {
   if (x.dtype == float64) return Summation<double>(x, divisor, y).run();
   if (is_floating(x.dtype)) return Summation<float>(x, divisor, y).run();
   Summation<int64_t>(x, divisor, y).run();
+}
+
+void cumsum(const ConstView& x, int dim, bool reverse, const Dest& y) {
+  if (is_floating(x.dtype)) return running_sums<double>(x, dim, reverse, y);
+  running_sums<int64_t>(x, dim, reverse, y);
 }
 
 }  // namespace accrue::kernels::cpu

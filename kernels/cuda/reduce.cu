@@ -196,6 +196,56 @@ void sum_all(const Launcher& on, Device device, const T& term, const Plan& plan,
            "sum of parts");
 }
 
+/// Rows along one dimension: where element j of row r stands in row-major order.
+struct Along {
+  long rows, length, inner;
+
+  Along(const Dims& shape, int dim) : rows(1), length(shape[dim]), inner(1) {
+    for (int d = 0; d < shape.size(); ++d) {
+      if (d != dim) rows *= shape[d];
+      if (d > dim) inner *= shape[d];
+    }
+  }
+  __device__ long operator()(long r, long j) const {
+    const long outer = r / inner;
+    return (outer * length + j) * inner + r - outer * inner;
+  }
+};
+
+/// A warp walks a row, 32 elements at a time, in S = double or int64_t: each lane adds what the
+/// lanes before it have, in five steps of doubled reach, then the total of all elements before
+/// these.
+template <class S>
+__global__ void cumsum_kernel(Source<S> x, Along along, bool reverse, Target<S> y) {
+  const int lane = threadIdx.x & 31;
+  for (long r = thread_number() / 32; r < along.rows; r += thread_count() / 32) {
+    S before = 0;
+    for (long first = 0; first < along.length; first += 32) {
+      const long step = first + lane;
+      const long i = along(r, reverse ? along.length - 1 - step : step);
+      S sum = step < along.length ? x[i] : S(0);
+#pragma unroll
+      for (int reach = 1; reach < 32; reach *= 2) {
+        const S behind = __shfl_up_sync(kFullMask, sum, reach);
+        if (lane >= reach) sum = plus(sum, behind);
+      }
+      sum = plus(before, sum);
+      if (step < along.length) y.set(i, sum);
+      before = __shfl_sync(kFullMask, sum, 31);
+    }
+  }
+}
+
+template <class S>
+void running_sums(const ConstView& x, int dim, bool reverse, const Dest& y) {
+  const Along along(x.shape, dim);
+  if (along.rows * along.length == 0) return;
+  const Launcher on(y.view.device);
+  on.check(LAUNCH((cumsum_kernel<S>), blocks_for(32 * along.rows), kThreads, 0, on.stream(),
+                  Source<S>(x), along, reverse, Target<S>(y)),
+           "cumsum");
+}
+
 }  // namespace
 
 void sum(const ConstView& x, double divisor, const Dest& y) {
@@ -211,6 +261,11 @@ void sum(const ConstView& x, double divisor, const Dest& y) {
   if (x.dtype == float32) return run(FloatTerms{static_cast<const float*>(x.data)});
   if (is_floating(x.dtype)) return run(Terms<double>{x.data, x.dtype});
   run(Terms<int64_t>{x.data, x.dtype});
+}
+
+void cumsum(const ConstView& x, int dim, bool reverse, const Dest& y) {
+  if (is_floating(x.dtype)) return running_sums<double>(x, dim, reverse, y);
+  running_sums<int64_t>(x, dim, reverse, y);
 }
 
 }  // namespace accrue::kernels::cuda
