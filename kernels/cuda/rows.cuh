@@ -126,8 +126,9 @@ struct RowSource {
     const RowSource& in;
     long start;
     __device__ C operator[](long i) const { return in.at(start, i); }
-    /// The pack at i; `fill` for elements beyond the n of the row.
-    __device__ Pack<C, 1> load(long i, long n, C fill) const { return {i < n ? (*this)[i] : fill}; }
+    /// The pack at i. `fill` is for elements beyond the n of the row, which a pack of one never
+    /// has.
+    __device__ Pack<C, 1> load(long i, long /*n*/, C /*fill*/) const { return {(*this)[i]}; }
   };
   __device__ Row row(long r) const { return {*this, start(r)}; }
   /// Where row r starts, and the element i of a row that starts there.
@@ -155,8 +156,8 @@ struct RowTarget {
   struct Row {
     const RowTarget& out;
     long start;
-    __device__ void store(long i, long n, Pack<C, 1> y) const {
-      if (i < n) put_as(out.data, out.dtype, start + out.places.inner(i), y[0], out.write);
+    __device__ void store(long i, long /*n*/, Pack<C, 1> y) const {
+      put_as(out.data, out.dtype, start + out.places.inner(i), y[0], out.write);
     }
   };
   __device__ Row row(long r) const { return {*this, places.outer(r)}; }

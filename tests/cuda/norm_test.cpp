@@ -285,5 +285,22 @@ TEST_F(Norm, OfARowDependsOnThatRowAlone) {
   }
 }
 
+TEST_F(Norm, OfARowDoesNotDependOnHowItLies) {
+  for (DType dtype : {float32, float64})
+    for (int64_t n : {5, 33, 300, 1030}) {
+      const Tensor x = normal({n, 4}, dtype, 3), w = to_device(normal({n}, dtype), device);
+      const auto across = [](const Tensor& t) {
+        return part_of(t.alias(layout::transpose(t.layout(), 0, 1)), 0, 1, 4);
+      };
+      const Tensor dense = to_device(copy_of(across(x)), device);
+      const Tensor strided = across(to_device(x, device));
+      const Tensors right = forward(dense, w, w, 1), got = forward(strided, w, w, 1);
+      for (size_t k = 0; k < got.size(); ++k)
+        EXPECT_EQ(got[k].to_vector<double>(), right[k].to_vector<double>()) << k << " of " << n;
+      EXPECT_EQ(backward(strided, strided, w, got[1], got[2], 1)[0].to_vector<double>(),
+                backward(dense, dense, w, got[1], got[2], 1)[0].to_vector<double>());
+    }
+}
+
 }  // namespace
 }  // namespace accrue::testing

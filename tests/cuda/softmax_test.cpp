@@ -137,6 +137,25 @@ TEST_F(Softmax, OfARowDependsOnThatRowAlone) {
     }
 }
 
+// Rows across memory, and rows that are not aligned, against dense ones.
+TEST_F(Softmax, OfARowDoesNotDependOnHowItLies) {
+  for (DType dtype : {float32, float64})
+    for (int64_t n : {5, 33, 300, 1030}) {
+      const Tensor x = normal({n, 4}, dtype, 3), g = normal({n, 4}, dtype, 1, 2);
+      const Tensor g_row = to_device(normal({3, 1}, dtype, 1, 3), device);
+      const auto across = [](const Tensor& t) {
+        return part_of(t.alias(layout::transpose(t.layout(), 0, 1)), 0, 1, 4);
+      };
+      const auto there = [&](const Tensor& t) { return to_device(t, device); };
+      const Tensors right =
+          all_of(there(copy_of(across(x))), there(copy_of(across(g))), g_row, 1, into);
+      const Tensors got = all_of(across(there(x)), across(there(g)), g_row, 1, into);
+      for (size_t k = 0; k < got.size(); ++k)
+        EXPECT_EQ(got[k].to_vector<double>(), right[k].to_vector<double>())
+            << "kernel " << k << ", rows of " << n;
+    }
+}
+
 TEST_F(Softmax, OfEqualLogitsIsExact) {
   under_every_schedule([&] {
     const Tensor x = full({2, 64}, 3, float32, device), y = empty_like(x);
