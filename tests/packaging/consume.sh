@@ -86,7 +86,7 @@ case $how in
       tr -s '\n ' ' ' < "$here/log" | grep -F "$2"
       rm -f "$here/CMakeCache.txt"
     }
-    refused -DACCRUE_CUDA=ON "has no CUDA backend"
+    CUDACXX=/nowhere/nvcc refused -DACCRUE_CUDA=ON "no working nvcc was found"
     refused -DACCRUE_CUDA=MAYBE "it can be AUTO, ON or OFF"
     refused "-DACCRUE_SANITIZE=address;thread" "address and thread cannot be combined"
     refused -DACCRUE_SANITIZE=memory "it is a list of address, undefined, thread"
