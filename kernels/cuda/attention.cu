@@ -24,6 +24,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const long column = static_cast<long>(blockIdx.y) * T::kWidth;
   for (long item = blockIdx.x; item < items; item += gridDim.x) {
     const long head = item / tiles, first = item % tiles * T::kSize;
+    const bool works = has_rows<C>(in.q.rows - first);
     C most[T::kOwn];
     double sum[T::kOwn];  // of this thread's columns
     Sums<C> sums = {};
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       multiply_rows<C>(stage, Rows(in.q, head, first, in.scale), Rows(in.k, head, key), s);
       const unsigned which = in.kept_weights(at);
 #pragma unroll
-      for (int i = 0; i < T::kOwn; ++i) {
+      for (int i = 0; i < T::kOwn && works; ++i) {
         C m = most[i];
 #pragma unroll
         for (int j = 0; j < T::kOwn; ++j) {
@@ -58,11 +59,10 @@ __global__ void __launch_bounds__(kThreads, 2)
           own_weight(weights, i, j) = in.drop(w, which, i, j);
         }
       }
-      add_product(stage, weights, Rows(in.v, head, key), column, first + own_row<C>(0) < in.q.rows,
-                  sums);
+      add_product(stage, weights, Rows(in.v, head, key), column, works, sums);
     }
 
-    for (int i = 0; i < T::kOwn; ++i) {
+    for (int i = 0; i < T::kOwn && works; ++i) {
       const double whole = join_row(sum[i], [](double a, double b) { return a + b; });
       for (int p = 0; p < T::kPanels; ++p)
         multiply(sums.at[i][p], whole == 0 ? C(0) : static_cast<C>(1 / whole));

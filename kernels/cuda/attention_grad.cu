@@ -57,6 +57,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   for (long item = blockIdx.x; item < items; item += gridDim.x) {
     const long head = item / tiles, first = item % tiles * T::kSize;
     const long end = in.visible(first + T::kSize - 1);
+    const bool works = has_rows<C>(in.q.rows - first);
     const bool owns_rows = own_column<C>(0) == 0;
     for (int i = 0; owns_rows && i < T::kOwn; ++i) means[own_row<C>(i)] = 0;
     Sums<C> sums = {};
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         in.stage_mask(weights, at);
         multiply_rows<C>(stage, Rows(in.q, head, first, in.scale), Rows(in.k, head, key), s);
 #pragma unroll
-        for (int i = 0; i < T::kOwn; ++i) {
+        for (int i = 0; i < T::kOwn && works; ++i) {
           const LogSum<C> log_sum(b.of_query(b.lse, head, at.query(i, 0)));
 #pragma unroll
           for (int j = 0; j < T::kOwn; ++j)
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         multiply_rows<C>(stage, Rows(b.dy, head, first, in.scale), Rows(in.v, head, key), s);
         const unsigned which = in.kept_weights(at);
 #pragma unroll
-        for (int i = 0; i < T::kOwn; ++i) {
+        for (int i = 0; i < T::kOwn && works; ++i) {
           double part = 0;
           const C mean = pass == 0 ? C(0) : static_cast<C>(means[own_row<C>(i)]);
 #pragma unroll
@@ -98,8 +99,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         if (pass == 0) {
           __syncthreads();  // the mask of the next tile goes where the weights are
         } else {
-          add_product(stage, weights, Rows(in.k, head, key), column,
-                      first + own_row<C>(0) < in.q.rows, sums);
+          add_product(stage, weights, Rows(in.k, head, key), column, works, sums);
         }
       }
     }
@@ -127,6 +127,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const Matrices<C, kAny>& factor = makes_v ? b.dy : in.q;
   for (long item = blockIdx.x; item < items; item += gridDim.x) {
     const long head = item / tiles, first = item % tiles * T::kSize;
+    const bool works = has_rows<C>(in.k.rows - first);
     Sums<C> sums = {};
     // Queries before the first key see none of these keys if attention is causal.
 #pragma unroll 1
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       multiply_rows<C>(stage, Rows(in.k, head, first), Rows(in.q, head, query, in.scale), s);
       const unsigned which = in.kept_weights(at);
 #pragma unroll
-      for (int j = 0; j < T::kOwn; ++j) {
+      for (int j = 0; j < T::kOwn && works; ++j) {
         const LogSum<C> log_sum(b.of_query(b.lse, head, at.query(0, j)));
 #pragma unroll
         for (int i = 0; i < T::kOwn; ++i) {
@@ -148,15 +149,14 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (!makes_v) {
         multiply_rows<C>(stage, Rows(in.v, head, first), Rows(b.dy, head, query, in.scale), s);
 #pragma unroll
-        for (int j = 0; j < T::kOwn; ++j) {
+        for (int j = 0; j < T::kOwn && works; ++j) {
           const C mean = static_cast<C>(b.of_query(b.mean, head, at.query(0, j)));
 #pragma unroll
           for (int i = 0; i < T::kOwn; ++i)
             own_weight(weights, i, j) *= in.drop(s[i][j], which, i, j) - mean;
         }
       }
-      add_product(stage, weights, Rows(factor, head, query), column,
-                  first + own_row<C>(0) < in.k.rows, sums);
+      add_product(stage, weights, Rows(factor, head, query), column, works, sums);
     }
     write_sums(stage, sums, makes_v ? dv : dk, head, first, in.k.rows, column, factor.cols);
   }

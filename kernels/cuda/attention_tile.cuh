@@ -48,6 +48,13 @@ __device__ int own_column(int j) {
   return static_cast<int>(threadIdx.x) % AttentionTile<C>::kSide + AttentionTile<C>::kSide * j;
 }
 
+/// Whether rows of this thread's warp are among the first n of a tile. If not, the warp has nothing
+/// to do but to stage what others need.
+template <class C>
+__device__ bool has_rows(long n) {
+  return static_cast<int>(threadIdx.x) / 32 * 2 * AttentionTile<C>::kOwn < n;
+}
+
 /// Element [own row i, own column j] of a tile of weights.
 template <class C>
 __device__ C& own_weight(Quad<C>* weights, int i, int j) {
@@ -115,20 +122,21 @@ __device__ __forceinline__ void multiply_rows(
   using T = AttentionTile<C>;
   Quad<C>* const left = stage;
   Quad<C>* const right = stage + T::kSize * T::kStageRow;
-  const bool live = a.first + own_row<C>(0) < a.of.rows;  // else this thread has nothing to make
+  const bool works = has_rows<C>(a.of.rows - a.first);
   for (auto& row : dots)
     for (C& dot : row) dot = 0;
   for (long piece = 0; piece == 0 || piece < a.of.cols; piece += T::kPiece) {
+    const int quads = T::quads_of(a.of.cols - piece);
 #pragma unroll 1
     for (int t = static_cast<int>(threadIdx.x); t < T::kSize * T::kPiece; t += kThreads) {
       const int i = t / T::kPiece, j = t % T::kPiece, to = i * 4 * T::kStageRow + j;
+      if (j >= 4 * quads) continue;
       reinterpret_cast<C*>(left)[to] = a.at(i, piece + j);
       reinterpret_cast<C*>(right)[to] = b.at(i, piece + j);
     }
     __syncthreads();
-    const int quads = live ? T::quads_of(a.of.cols - piece) : 0;
 #pragma unroll 1
-    for (int t = 0; t < quads; ++t) {
+    for (int t = 0; t < quads && works; ++t) {
       Quad<C> y[T::kOwn];
 #pragma unroll
       for (int j = 0; j < T::kOwn; ++j) y[j] = right[own_column<C>(j) * T::kStageRow + t];
@@ -164,17 +172,18 @@ __device__ void add_multiple(C factor, const Quad<C>& y, Quad<C>& sum) {
 }
 
 /// sums += weights · b, in the columns from `column` on: each element's chain goes on.
-/// Begins and ends with a barrier, between which `weights` is read. A thread whose rows are none
-/// of the result's is not `live`.
+/// Begins and ends with a barrier, between which `weights` is read. A warp without rows of
+/// the result does not work.
 template <class C, class B>
 __device__ __forceinline__ void add_product(Quad<C>* stage, const Quad<C>* weights, const B& b,
-                                            long column, bool live, Sums<C>& sums) {
+                                            long column, bool works, Sums<C>& sums) {
   using T = AttentionTile<C>;
   constexpr int kRow = T::kWidth / 4;
   const long rows = b.of.rows - b.first, cols = b.of.cols - column;
   for (int piece = 0; piece < T::kSize && piece < rows; piece += T::kPiece) {
+    const int quads = T::quads_of(rows - piece);
 #pragma unroll 1
-    for (int t = static_cast<int>(threadIdx.x); t < T::kPiece * T::kPanel; t += kThreads) {
+    for (int t = static_cast<int>(threadIdx.x); t < 4 * quads * T::kPanel; t += kThreads) {
       const int i = t / T::kPanel;
       for (int p = 0; p < T::kPanels && p * T::kPanel < cols; ++p) {
         const int j = p * T::kPanel + t % T::kPanel;
@@ -182,9 +191,8 @@ __device__ __forceinline__ void add_product(Quad<C>* stage, const Quad<C>* weigh
       }
     }
     __syncthreads();
-    const int quads = live ? T::quads_of(rows - piece) : 0;
 #pragma unroll 1
-    for (int t = 0; t < quads; ++t) {
+    for (int t = 0; t < quads && works; ++t) {
       Quad<C> w[T::kOwn];
 #pragma unroll
       for (int i = 0; i < T::kOwn; ++i)
