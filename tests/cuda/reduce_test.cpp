@@ -100,6 +100,18 @@ TEST_F(Reduce, VeryLongSumsMissNoTerm) {
   EXPECT_EQ(y.to_vector<int64_t>()[0], n * (n - 1));
 }
 
+// More than 64 parts: their sums are terms themselves.
+TEST_F(Reduce, AVeryLongSumIsTheSumOfItsPartsSums) {
+  const int64_t parts = 66;
+  const Tensor x = to_device(some({parts, 4096}), device);
+  const Tensor whole = empty({1, 1}, float64, device), two = empty({1, 1}, float64, device),
+               of_parts = empty({parts, 1}, float64, device);
+  sum(x, 1, into(whole));
+  sum(x, 1, into(of_parts));
+  sum(of_parts, 1, into(two));
+  EXPECT_EQ(whole.to_vector<double>(), two.to_vector<double>());
+}
+
 TEST_F(Reduce, StridesDoNotShowInTheBits) {
   for (const DType dtype : {float32, int32})
     expect_as_on_cpu({some({6, 20, 40}, dtype)}, [](const Tensors& x) {
