@@ -24,7 +24,6 @@ function(accrue_layer)
   target_include_directories(accrue_${L_NAME} PUBLIC "$<BUILD_INTERFACE:${include}>"
                              PRIVATE "${internal}")
   target_compile_features(accrue_${L_NAME} PUBLIC cxx_std_20)
-  target_compile_definitions(accrue_${L_NAME} PUBLIC ${ACCRUE_DEFINITIONS})
   # A result may not depend on which multiply-adds a compiler chooses to fuse; ours are written
   # out. And an assertion names core/dims.h, not the folder it happened to be built in.
   target_compile_options(accrue_${L_NAME} PRIVATE -ffp-contract=off

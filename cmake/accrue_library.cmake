@@ -1,4 +1,4 @@
-# accrue_library(TARGET [STATIC|SHARED] [INSTALL_OPTIONS option...])
+# accrue_library(TARGET [STATIC|SHARED] [WITHOUT_CUDA] [INSTALL_OPTIONS option...])
 #
 # All layers declared so far as one library, installed and exported as accrue::accrue. The layers
 # are position independent objects, so a second flavour (tests/packaging makes one) costs a link
@@ -26,20 +26,44 @@ function(accrue_library target)
   get_property(libraries GLOBAL PROPERTY ACCRUE_PRIVATE)
   list(REMOVE_DUPLICATES libraries)
   target_link_libraries(${target} PRIVATE ${libraries})
-  target_compile_definitions(${target} PUBLIC ${ACCRUE_DEFINITIONS})
   if(L_WITHOUT_CUDA)
     return()
   endif()
   if(ACCRUE_WITH_CUDA)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:accrue_cuda>)
-    target_link_libraries(${target} PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
+    accrue_add_cuda(${target})
   endif()
   set_target_properties(${target} PROPERTIES
-    LINKER_LANGUAGE CXX OUTPUT_NAME accrue EXPORT_NAME accrue
+    OUTPUT_NAME accrue EXPORT_NAME accrue
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
   install(TARGETS ${target} EXPORT ${target}Targets COMPONENT ${target} ${L_INSTALL_OPTIONS})
   install(EXPORT ${target}Targets NAMESPACE accrue:: FILE accrueTargets.cmake
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/accrue" COMPONENT ${target}
           ${L_INSTALL_OPTIONS})
+endfunction()
+
+# accrue_add_cuda(TARGET): the whole CUDA backend as one object file, which has CUDA's runtime
+# inside and shows nothing of it.
+#
+# One, because its functions are weak to whoever calls them, and a linker fetches nothing from an
+# archive for a weak name: core/device.cpp, which every program has, names one of them, and so all
+# come. And with the runtime inside, whoever links libaccrue.a needs no CUDA toolkit, and may use a
+# runtime of another version beside it.
+function(accrue_add_cuda target)
+  set(all "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir/all.o")
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir/cuda.o")
+  add_custom_command(
+    OUTPUT "${object}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir"
+    COMMAND "${CMAKE_LINKER}" -r -o "${all}" $<TARGET_OBJECTS:accrue_cuda>
+            "$<TARGET_FILE:CUDA::cudart_static>"
+    COMMAND "${CMAKE_OBJCOPY}" --wildcard --localize-symbol=cuda* --localize-symbol=__cuda*
+            --localize-symbol=libcudart_static_* "${all}" "${object}"
+    COMMAND "${CMAKE_COMMAND}" -E rm "${all}"
+    DEPENDS accrue_cuda $<TARGET_OBJECTS:accrue_cuda>
+    COMMENT "Linking the CUDA backend of ${target}"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  target_sources(${target} PRIVATE "${object}")
+  set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} rt)
 endfunction()

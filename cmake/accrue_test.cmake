@@ -15,8 +15,8 @@ function(accrue_test)
   if(T_ON_EXECUTOR)
     set(library accrue_on_executor)
   endif()
-  target_link_libraries(${target} PRIVATE ${library} GTest::gmock GTest::gtest_main
-                        ${T_LIBRARIES})
+  target_link_libraries(${target} PRIVATE ${T_LIBRARIES} ${library} GTest::gmock
+                        GTest::gtest_main)
   accrue_warnings(${target})
   # -O1: the library under test is optimised fully, and the tests compile a third faster.
   target_compile_options(${target} PRIVATE -ffp-contract=off $<$<CONFIG:Release>:-O1>)

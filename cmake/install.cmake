@@ -20,6 +20,10 @@ install(FILES "${PROJECT_BINARY_DIR}/package/accrueConfig.cmake"
 file(RELATIVE_PATH ACCRUE_PC_TO_PREFIX
      "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" ACCRUE_PC_TO_PREFIX "${ACCRUE_PC_TO_PREFIX}")
+set(ACCRUE_PC_CUDA "")
+if(ACCRUE_WITH_CUDA)
+  set(ACCRUE_PC_CUDA " -ldl -lrt")
+endif()
 configure_file(cmake/accrue.pc.in "${PROJECT_BINARY_DIR}/package/accrue.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/accrue.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT accrue_headers)

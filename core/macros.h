@@ -12,8 +12,9 @@
 #define ACCRUE_ASSERT(condition) \
   ((condition) ? void() : ::accrue::detail::assertion_failed(#condition, __FILE__, __LINE__))
 
-// A function that a build may lack: in one without CUDA its address is null. So what calls it is
-// the same object file whether a backend is linked to it, or the host executor's, or none.
+// A function that a program may lack: without CUDA its address is null. So what calls it is the
+// same object file whether a backend is linked to it, or the host executor's, or none. ACCRUE_CUDA:
+// this file is of the backend, or must not be linked without it; see cmake/accrue_library.cmake.
 #if ACCRUE_CUDA
 #define ACCRUE_OPTIONAL
 #else

@@ -45,6 +45,15 @@ std::string wrong_threads() {
   return wrong("ACCRUE_NUM_THREADS", named, "a number from 1 to 1024");
 }
 
+/// Whether there are CUDA kernels, and what would run them, or why nothing would.
+std::string cuda_line() {
+  if (!cuda_is_built()) return "not built (ACCRUE_CUDA)";
+  if (!cuda_is_available()) return "built, not usable: " + describe_cuda();
+  std::string line = "built, usable: " + describe_cuda();
+  for (int i = 1; i < cuda_device_count(); ++i) line += "; " + describe_cuda(i);
+  return line;
+}
+
 }  // namespace
 
 void print_doctor(std::ostream& out) {
@@ -54,11 +63,7 @@ void print_doctor(std::ostream& out) {
       << wrong_cpu() << "\n"
       << "threads   " << get_num_threads() << " of " << std::thread::hardware_concurrency()
       << " (ACCRUE_NUM_THREADS)" << wrong_threads() << "\n"
-      << "cuda      " << (cuda_is_built() ? "built, " : "not built")
-      << (!cuda_is_built()      ? ""
-          : cuda_is_available() ? "usable"
-                                : "no usable device")
-      << "\n"
+      << "cuda      " << cuda_line() << "\n"
       << "data      Fashion-MNIST "
       << (fashion_mnist_found(folder)
               ? "found in " + folder

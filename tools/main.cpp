@@ -65,6 +65,8 @@ void add_splits(CLI::App& app, SplitOptions& o) {
   add_number(app, "--seconds", o.seconds, "measured for each row");
   add_number(app, "--seed", o.seed, "of the initial values");
   add_number(app, "--threads", o.threads, "0: one for each core");
+  app.add_option("--device", o.device, "cpu or cuda")->capture_default_str();
+  app.add_flag("--split-invariant", o.split_invariant, "identical bits on cuda too");
 }
 
 void print_result(const TrainOptions& options, const RunResult& r) {

@@ -15,8 +15,10 @@
 
 #include <accrue/core/factories.h>
 #include <accrue/core/random.h>
+#include <accrue/core/stream.h>
 
 #include <accrue/kernels/cpu/parallel.h>
+#include <accrue/kernels/split_invariant.h>
 
 #include <accrue/autograd/ops.h>
 
@@ -58,17 +60,17 @@ void check_options(const SplitOptions& options) {
 }
 
 /// The first images, alone in memory.
-Batch first_batch(const SplitOptions& options) {
+Batch first_batch(const SplitOptions& options, Device device) {
   const Split images = load_fashion_mnist(fashion_mnist_folder()).train;
   check<ValueError>(options.batch <= images.size(), "--batch: ", options.batch,
                     " samples; there are ", images.size());
-  return make_batch(images, arange(options.batch));
+  return make_batch(images, arange(options.batch), device);
 }
 
 /// Calls of f per second: the median of several measurements, `seconds` in all, so that what
 /// disturbs one of them does not show.
 template <class F>
-double median_rate(double seconds, const F& f) {
+double median_rate(double seconds, Device device, const F& f) {
   std::array<double, 5> rates;
   for (double& rate : rates) {
     const auto start = Clock::now();
@@ -76,6 +78,7 @@ double median_rate(double seconds, const F& f) {
     double elapsed = 0;
     do {
       f();
+      synchronize(device);
       ++calls;
       elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     } while (elapsed < seconds / std::size(rates));
@@ -87,8 +90,10 @@ double median_rate(double seconds, const F& f) {
 
 SplitRow measure(const SplitOptions& options, const Batch& batch, int64_t count,
                  std::vector<float>& first_gradients) {
+  const Device device = batch.images.device();
   manual_seed(options.seed);
   const auto model = make_model(options.model);
+  model->to(device);
   const auto optimizer = make_optimizer("adamw", *model, 1e-3);
   accumulate(*model, batch, count);
   first_gradients = gradients(*model);
@@ -98,12 +103,12 @@ SplitRow measure(const SplitOptions& options, const Batch& batch, int64_t count,
     optimizer->step({.grad_scale = 1.0 / static_cast<double>(options.batch)});
   };
   step();
-  reset_peak_memory_stats();
-  const double steps_per_s = median_rate(options.seconds, step);
+  reset_peak_memory_stats(device);
+  const double steps_per_s = median_rate(options.seconds, device, step);
   return {.count = count,
           .micro_batch = options.batch / count,
           .samples_per_s = steps_per_s * static_cast<double>(options.batch),
-          .peak_bytes = memory_stats().total.peak};
+          .peak_bytes = memory_stats(device).total.peak};
 }
 
 void compare(const std::vector<float>& mine, const std::vector<float>& whole, SplitRow& row) {
@@ -117,8 +122,10 @@ void compare(const std::vector<float>& mine, const std::vector<float>& whole, Sp
 
 std::vector<SplitRow> measure_splits(const SplitOptions& options) {
   check_options(options);
+  const Device device = Device::parse(options.device);
   use_threads(options.threads);
-  const Batch batch = first_batch(options);
+  if (options.split_invariant) set_split_invariant(true);
+  const Batch batch = first_batch(options, device);
   std::vector<SplitRow> rows(options.counts.size());
   std::vector<std::vector<float>> all_gradients(rows.size());
   // The smallest micro-batches first: threads keep the workspace that larger ones need.
@@ -131,7 +138,8 @@ std::vector<SplitRow> measure_splits(const SplitOptions& options) {
 void print_splits(const SplitOptions& options, const std::vector<SplitRow>& rows,
                   std::ostream& out) {
   out << "One step of " << options.model << " on the same " << options.batch
-      << " images, cut into N micro-batches:\n\n"
+      << " images, cut into N micro-batches"
+      << (options.device == "cpu" ? "" : ", on " + options.device) << ":\n\n"
       << "   N   micro-batch   samples/s   peak memory   largest difference of any gradient from N "
          "= "
       << rows.front().count << '\n';

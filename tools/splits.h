@@ -15,6 +15,8 @@ struct SplitOptions {
   double seconds = 1;  ///< measured for each row
   uint64_t seed = 1;
   int threads = 0;  ///< 0: as many as cores
+  std::string device = "cpu";
+  bool split_invariant = false;  ///< on a CUDA device too, see kernels/split_invariant.h
 };
 
 struct SplitRow {
@@ -27,7 +29,7 @@ struct SplitRow {
 };
 
 /// One training step on the first `batch` images for each count. Throws ValueError unless every
-/// count divides the batch, FileError.
+/// count divides the batch, DeviceError, FileError.
 std::vector<SplitRow> measure_splits(const SplitOptions& options);
 void print_splits(const SplitOptions& options, const std::vector<SplitRow>& rows,
                   std::ostream& out);

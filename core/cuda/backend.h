@@ -13,7 +13,7 @@ namespace accrue::cuda {
 
 /// Devices that can be used, at most kMaxDevices; 0 on any error of the driver. Asked once.
 ACCRUE_OPTIONAL int device_count() noexcept;
-/// Why there is none, in CUDA's words; empty if there are some.
+/// Why there is none; empty if there are some.
 ACCRUE_OPTIONAL std::string why_no_device();
 /// "NVIDIA H200, compute capability 9.0, 139.8 GiB"
 ACCRUE_OPTIONAL std::string describe(int device);

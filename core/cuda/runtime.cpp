@@ -38,6 +38,11 @@ int device_count() noexcept { return devices().count; }
 std::string why_no_device() {
   if (devices().count > 0) return "";
   if (devices().error == cudaSuccess) return "CUDA finds no device";
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    cudaGetLastError();
+    return "no NVIDIA driver is installed";
+  }
   return detail::concat("CUDA says: ", cudaGetErrorString(devices().error), " (",
                         cudaGetErrorName(devices().error), ")");
 }

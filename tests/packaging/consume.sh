@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # consume.sh HOW [FLAVOUR]: uses accrue as a stranger would, from outside the tree, and expects
-# the consumer's own check to pass. CMake sets CMAKE, CXX, SOURCE, BUILD, WORK and LAUNCHER.
+# the consumer's own check to pass. CMake sets CMAKE, CXX, SOURCE, BUILD, WORK, LAUNCHER and CUDA.
 set -euo pipefail
 how=$1
 flavour=${2:-}
@@ -16,10 +16,20 @@ configure() {  # configure BUILD_FOLDER ARG...
     -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" "$@"
 }
 
+run() {  # run PROGRAM: it works, has the CUDA kernels of the build, and asks for no library of CUDA
+  "$1" | tee "$here/output"
+  if [ "$CUDA" = TRUE ]; then
+    grep -q '^cuda is built' "$here/output"
+  else
+    grep -q '^cuda is not built' "$here/output"
+  fi
+  if ldd "$1" | grep -iE 'libcu|nvidia'; then echo "it needs a library of CUDA" && exit 1; fi
+}
+
 build_and_run() {  # build_and_run BUILD_FOLDER ARG...
   configure "$@"
   "$CMAKE" --build "$1"
-  "$1/consumer"
+  run "$1/consumer"
 }
 
 with_pkg_config() {  # with_pkg_config PREFIX OUTPUT
@@ -27,8 +37,14 @@ with_pkg_config() {  # with_pkg_config PREFIX OUTPUT
   pc=$(dirname "$(find "$1" -name accrue.pc)")
   flags=$(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs accrue)
   eval "'$CXX' '$consumer/main.cpp' -o '$2' $flags"  # eval: pkg-config quotes spaces for a shell
-  "$2"
+  run "$2"
 }
+
+# For CMake: a machine on which there is no nvcc.
+no_nvcc=-DCMAKE_IGNORE_PATH=/usr/local/cuda/bin
+while IFS= read -r nvcc; do
+  no_nvcc+=";$(dirname "$nvcc");$(dirname "$(readlink -f "$nvcc")")"
+done < <(type -ap nvcc || true)
 
 fresh "$here"
 case $how in
@@ -78,18 +94,36 @@ case $how in
     ;;
   options)
     # What cannot be had is refused with a sentence, before anything is built.
-    refused() {
-      if "$CMAKE" -S "$SOURCE" -B "$here" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" "$1" \
+    unset CUDACXX
+    refused() {  # refused ARG... TEXT
+      if "$CMAKE" -S "$SOURCE" -B "$here" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" "${@:1:$#-1}" \
           > "$here/log" 2>&1; then
         echo "$1 was accepted" && exit 1
       fi
-      tr -s '\n ' ' ' < "$here/log" | grep -F "$2"
+      tr -s '\n ' ' ' < "$here/log" | grep -F "${*: -1}"
       rm -f "$here/CMakeCache.txt"
     }
-    CUDACXX=/nowhere/nvcc refused -DACCRUE_CUDA=ON "no working nvcc was found"
+    refused -DACCRUE_CUDA=ON "$no_nvcc" "but no working nvcc was found"
+    CUDACXX=$(command -v false) refused -DACCRUE_CUDA=ON "but no working nvcc was found"
+    refused -DACCRUE_CUDA=ON -DACCRUE_SANITIZE=address "cannot be combined"
     refused -DACCRUE_CUDA=MAYBE "it can be AUTO, ON or OFF"
     refused "-DACCRUE_SANITIZE=address;thread" "address and thread cannot be combined"
     refused -DACCRUE_SANITIZE=memory "it is a list of address, undefined, thread"
+    ;;
+  cpu_only)
+    # Without a working nvcc, or without a wish for it, accrue is configured without a word of it.
+    unset CUDACXX
+    silent() {  # silent ARG...
+      "$CMAKE" -S "$SOURCE" -B "$here/build" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+        -DACCRUE_BUILD_TESTS=OFF -DACCRUE_BUILD_BENCH=OFF "$@" > "$here/log" 2>&1
+      if grep -iE 'cuda|nvcc' "$here/log"; then echo "$*: a word too many" && exit 1; fi
+      "$CMAKE" --build "$here/build" --target help > "$here/targets"
+      if grep accrue_cuda "$here/targets"; then echo "$*: CUDA is built" && exit 1; fi
+      rm -r "$here/build"
+    }
+    silent -DACCRUE_CUDA=OFF
+    silent "$no_nvcc"
+    CUDACXX=$(command -v false) silent
     ;;
   headers)
     # Every installed header: it includes nothing that stayed behind.
@@ -107,7 +141,9 @@ case $how in
   subdirectory)
     # The wiring: a fetched accrue brings its targets and includes, and none of its own tests or
     # tools. Building all of it again takes a while: that is subdirectory_built.
+    # (With CUDA the consumer's object waits for accrue's own.)
     configure "$here" -DACCRUE_SOURCE="$SOURCE"
+    configure "$here" -DACCRUE_SOURCE="$SOURCE" -DACCRUE_CUDA=OFF
     "$CMAKE" --build "$here" --target CMakeFiles/consumer.dir/main.cpp.o
     if "$CMAKE" --build "$here" --target help | grep -E "accrue_.*_test|accrue_cli|bench"; then
       echo "a subproject builds accrue's own tools or tests"
@@ -116,7 +152,8 @@ case $how in
     ;;
   subdirectory_built)
     # Unoptimised, and for one instruction set, to be done sooner.
-    build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
+    CUDA=FALSE build_and_run "$here" -DACCRUE_SOURCE="$SOURCE" -DACCRUE_CUDA=OFF \
+      -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
     ;;
   *)
     echo "consume.sh: unknown: $how"

@@ -10,6 +10,8 @@ namespace accrue::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -141,8 +143,14 @@ TEST_F(Accrue, BadFlagsAreOneSentenceAndExitCode2) {
 }
 
 TEST_F(Accrue, CudaSaysWhyNot) {
-  if (run({"doctor"}).out.find("usable") != std::string::npos) GTEST_SKIP() << "there is a GPU";
-  EXPECT_THAT(refused({"train", "--device", "cuda"}, 2), StartsWith("accrue: cuda: "));
+  const std::string doctor = run({"doctor"}).out;
+  if (doctor.find("built, usable: ") != std::string::npos) GTEST_SKIP() << "there is a GPU";
+  EXPECT_THAT(doctor, AnyOf(HasSubstr("cuda      not built"), HasSubstr("built, not usable: ")));
+  for (const char* command : {"train", "splits"})
+    EXPECT_THAT(refused({command, "--device", "cuda"}, 2),
+                AllOf(StartsWith("accrue: cuda: "), EndsWith("\n"),
+                      AnyOf(HasSubstr("this build of accrue has no CUDA kernels; use the cpu"),
+                            HasSubstr("none is usable here: "))));
 }
 
 TEST_F(Accrue, MissingDataBringsTheAptLine) {
