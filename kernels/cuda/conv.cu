@@ -200,8 +200,7 @@ void run(const char* name, const Pass& p) {
                       static_cast<const T*>(p.w.data), Unpacked(p), n, weights.data),
                name);
     }
-    constexpr TileChoice largest = sizeof(T) == 4 ? TileChoice::large : TileChoice::medium;
-    launch_product<largest>(on, name, weights, ReadPixels<T>(p), PassResult<T>(p), size);
+    launch_product<kLargestTile<T>>(on, name, weights, ReadPixels<T>(p), PassResult<T>(p), size);
   });
 }
 

@@ -6,12 +6,19 @@
 #include <accrue/kernels/conv_shape.h>
 #include <accrue/kernels/cuda/element.cuh>
 #include <accrue/kernels/cuda/images.cuh>
+#include <accrue/kernels/cuda/tile_choice.h>
 
 namespace accrue::kernels::cuda {
 
 /// What numbers of dtype T are multiplied and added in.
 template <class T>
 using ConvNumber = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+/// float64 is what the others are compared with, and need not be fast.
+template <class T>
+inline constexpr TileChoice kLargestTile = std::is_same_v<T, float>    ? TileChoice::large
+                                           : std::is_same_v<T, double> ? TileChoice::small
+                                                                       : TileChoice::medium;
 
 /// Step k of a chain over channels, then rows and columns of the kernel.
 struct Tap {

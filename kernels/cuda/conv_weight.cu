@@ -142,8 +142,10 @@ __global__ void add_pieces_kernel(WeightSums<T> sums, Divisor n, Divisor m, long
 
 /// So many pieces that a large device has enough tiles to compute, none of them short.
 long count_of_pieces(long groups, long m, long n, long pixels) {
-  constexpr long enough = 256, shortest = 1024;
-  const long tiles = groups * tiles_of(m, MediumTile::rows) * tiles_of(n, MediumTile::columns);
+  constexpr long shortest = 1024;
+  const bool narrow = m <= SmallTile::rows || n <= SmallTile::columns;
+  const long side = narrow ? SmallTile::rows : MediumTile::rows, enough = narrow ? 1024 : 256;
+  const long tiles = groups * tiles_of(m, side) * tiles_of(n, side);
   return std::max(1L, std::min(enough / tiles, pixels / shortest));
 }
 
@@ -164,8 +166,7 @@ void add_products(const ConstView& dy, const ConstView& x, const ConvShape& s, c
                            count == 1 ? nullptr : apart.as<C>(),
                            m,
                            n};
-  constexpr TileChoice largest = sizeof(T) == 4 ? TileChoice::large : TileChoice::medium;
-  launch_product<largest>(
+  launch_product<kLargestTile<T>>(
       on, "conv2d_grad_w",
       Channels<T>{static_cast<const T*>(dy.data), Places4(dy.strides), of_channel, pieces, m},
       TapReads<T>{static_cast<const T*>(x.data), Places4(x.strides), of_channel, taps, pieces,

@@ -207,7 +207,9 @@ void launch_product(const Launcher& on, const char* name, const A& a, const B& b
   if constexpr (Largest >= TileChoice::large) {
     if (choice == TileChoice::large) return launch_tiles<LargeTile>(on, name, a, b, y, size);
   }
-  if (choice >= TileChoice::medium) return launch_tiles<MediumTile>(on, name, a, b, y, size);
+  if constexpr (Largest >= TileChoice::medium) {
+    if (choice >= TileChoice::medium) return launch_tiles<MediumTile>(on, name, a, b, y, size);
+  }
   launch_tiles<SmallTile>(on, name, a, b, y, size);
 }
 

@@ -186,6 +186,18 @@ TEST_F(Index, AnyOperandMayHaveStrides) {
         });
 }
 
+// The first term of the whole list belongs to row 1, and is the first behind those of row 0.
+TEST_F(Index, ARowEndsWhereTheNextBegins) {
+  std::vector<double> at(100);
+  for (size_t j = 0; j < at.size(); ++j) at[j] = static_cast<double>((j + 1) % 3);
+  under_every_schedule([&] {
+    const Tensor y = to_device(tensor({1000, 2000, 3000}), device);
+    kernels::scatter_add(to_device(ones({100}), device), 0,
+                         to_device(tensor(at, {100}, int64), device), kSkipNone, adding_to(y));
+    EXPECT_THAT(y.to_vector<float>(), ElementsAre(1033, 2034, 3033));
+  });
+}
+
 // (1 + 2⁻²⁴) + 2⁻²⁴ stays 1 in float, 1 + (2⁻²⁴ + 2⁻²⁴) would not: the order shows.
 TEST_F(Index, TermsOfOneElementStartFromItsOldContent) {
   under_every_schedule([&] {

@@ -6,6 +6,7 @@
 #include <accrue/core/factories.h>
 #include <accrue/core/layout.h>
 
+#include <accrue/kernels/cuda/images.cuh>
 #include <accrue/kernels/pool.h>
 
 namespace accrue::testing {
@@ -204,6 +205,38 @@ TEST_F(Pool, NothingIsLostOnTheWayBack) {
     for (float v : dx.to_vector<float>()) sum += v;
     EXPECT_EQ(sum, total);
   });
+}
+
+// What the kernels find their places with, also where a tensor is larger than this test's.
+TEST(CudaDivisor, DividesAsTheLanguageDoes) {
+  const long numbers[] = {0,
+                          1,
+                          2,
+                          3,
+                          5,
+                          6,
+                          7,
+                          9,
+                          255,
+                          641,
+                          65535,
+                          65536,
+                          99991,
+                          (1L << 30) + 1,
+                          (1L << 31) - 2,
+                          (1L << 31) - 1,
+                          1L << 31,
+                          (1L << 33) + 7,
+                          1L << 45};
+  for (long d : numbers) {
+    if (d == 0) continue;
+    const kernels::cuda::Divisor divisor(d);
+    for (long a : numbers)
+      for (long n : {a, a - 1, a / d * d, a / d * d - 1, d - 1, 3 * d}) {
+        if (n < 0) continue;
+        EXPECT_EQ(divisor(n), n / d) << n << " / " << d;
+      }
+  }
 }
 
 TEST_F(Pool, MeansOfIntegersAreRefused) {
