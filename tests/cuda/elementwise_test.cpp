@@ -469,6 +469,18 @@ TEST_F(Elementwise, NothingSummedIsZero) {
   }
 }
 
+// -0 + -0 = -0, and nothing else is added.
+TEST_F(Elementwise, SumsOfNegativeZerosAreNegativeZeros) {
+  for (const Dims& to : {Dims{3, 1}, Dims{5}, Dims{}}) {
+    const Tensor x = empty({3, 5}, float32, device), y = empty(to, float32, device);
+    fill(-0.0, into(x));
+    fill(-0.0, into(y));
+    unary(Unary::identity, x, adding_to(y));
+    const bool inner = to.size() == 0;  // sums over inner dimensions start from 0
+    for (const float v : y.to_vector<float>()) EXPECT_EQ(std::signbit(v), !inner) << to;
+  }
+}
+
 // The gradient of a bias, as a batch of rows or in slices of it.
 TEST_F(Elementwise, SlicesOfABatchEqualTheWholeBitForBit) {
   set_split_invariant(true);
