@@ -24,11 +24,7 @@ struct ExpSum {
     sum *= std::exp(static_cast<double>(max) - static_cast<double>(larger));
     max = larger;
   }
-  template <int N>
-  __device__ void add(const Pack<C, N>& x) {
-#pragma unroll
-    for (int j = 0; j < N; ++j) sum += static_cast<double>(std::exp(x[j] - shift()));
-  }
+  __device__ void add(C x) { sum += static_cast<double>(std::exp(x - shift())); }
 };
 
 /// Each thread sums what it meets, relative to the largest that it has met so far; then the team
@@ -39,13 +35,18 @@ __device__ ExpSum<C> exp_sum(const Row& x, long n) {
   ExpSum<C> mine{least, 0};
   for_each_four(n, [&](long i) {
     C most = mine.max;
-    for_each_part<N>(i, n, [&](long k) {
-      const Pack<C, N> v = x.load(k, n, least);
+    if constexpr (N == 4) {
+      const Pack<C, N> v = x.load(i, n, least);
 #pragma unroll
       for (int j = 0; j < N; ++j) most = v[j] > most ? v[j] : most;
-    });
-    mine.move_to(most);
-    for_each_part<N>(i, n, [&](long k) { mine.add(x.load(k, n, least)); });
+      mine.move_to(most);
+#pragma unroll
+      for (int j = 0; j < N; ++j) mine.add(v[j]);
+    } else {
+      for_each_part<N>(i, n, [&](long k) { most = x[k] > most ? x[k] : most; });
+      mine.move_to(most);
+      for_each_part<N>(i, n, [&](long k) { mine.add(x[k]); });
+    }
   });
   mine.move_to(team_max(mine.max, least));
   mine.sum = team_sum(mine.sum);

@@ -80,10 +80,12 @@ __device__ double row_loss(const Row& x, long n, int64_t t, const Source<double>
 }
 
 /// A team's row: its lse, its loss, and the weight of its target; zeros if it is ignored.
+/// Registers for two of the largest blocks on a multiprocessor, here and below.
 template <class C, class X>
-__global__ void cross_entropy_kernel(CrossEntropy p, X x, Source<int64_t> target,
-                                     Source<double> weight, RowCount size, Target<double> each,
-                                     Target<double> lses, double* losses, double* counts) {
+__global__ void __launch_bounds__(kMostTeam, 2)
+    cross_entropy_kernel(CrossEntropy p, X x, Source<int64_t> target, Source<double> weight,
+                         RowCount size, Target<double> each, Target<double> lses, double* losses,
+                         double* counts) {
   constexpr int N = X::kPack;
   for_each_row(size, [&](long r, long length) {
     const int64_t t = length > 0 ? target[r] : p.ignore_index;
@@ -125,10 +127,10 @@ __global__ void total_kernel(Source<double> weight, long classes, double* total)
 
 /// A team writes a row.
 template <class C, class X, class Y>
-__global__ void cross_entropy_grad_kernel(CrossEntropy p, Source<double> dy, X x,
-                                          Source<int64_t> target, Source<double> weight,
-                                          const double* total, Source<double> lse,
-                                          Source<double> counted, RowCount size, Y dx) {
+__global__ void __launch_bounds__(kMostTeam, 2)
+    cross_entropy_grad_kernel(CrossEntropy p, Source<double> dy, X x, Source<int64_t> target,
+                              Source<double> weight, const double* total, Source<double> lse,
+                              Source<double> counted, RowCount size, Y dx) {
   constexpr int N = X::kPack;
   const double count = counted[0];
   const double per_item = p.reduction != Reduction::mean ? 1 : count == 0 ? 0 : 1 / count;

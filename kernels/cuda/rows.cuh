@@ -34,16 +34,17 @@ struct RowPlaces {
   }
 };
 
+inline constexpr int kMostTeam = 512;  ///< threads, and so of a block
+
 /// How many threads a row of the length has, how many rows a block, and how many blocks there are.
 struct Teams {
   dim3 block;
   unsigned grid;
 
-  /// No more than 512 threads for a row, for their registers.
   explicit Teams(const RowCount& size) {
     unsigned threads = 1;
     if (size.length > 1024) {
-      threads = size.length > 8192 ? 512 : 256;
+      threads = size.length > 8192 ? kMostTeam : 256;
     } else {
       while (threads < 32 && 4 * threads < size.length) threads *= 2;
     }
@@ -163,18 +164,27 @@ struct RowTarget {
   __device__ Row row(long r) const { return {*this, places.outer(r)}; }
 };
 
-__device__ inline bool takes_vectors(const void* row) {
-  return reinterpret_cast<uintptr_t>(row) % sizeof(float4) == 0;
+ACCRUE_HD inline bool takes_vectors(const float* x) {
+  return reinterpret_cast<uintptr_t>(x) % sizeof(float4) == 0;
+}
+/// Whether rows that begin at these places of x do so at multiples of 16 bytes.
+inline bool takes_vectors(const float* x, const Places& rows) {
+  bool all = takes_vectors(x);
+  for (int d = 0; d < rows.rank; ++d) all = all && rows.stride[d] % 4 == 0;
+  return all;
 }
 
-/// Rows of floats side by side: 16 bytes at a time where a row begins at a multiple of them.
+/// Rows of floats side by side: 16 bytes at a time if all rows begin at multiples of them.
 struct DenseRowSource {
   static constexpr int kPack = 4;
   const float* data;
   Places outer;
+  bool vectors;
 
   DenseRowSource(const ConstView& x, int first, int width)
-      : data(static_cast<const float*>(x.data)), outer(RowPlaces(x, first, width).outer) {}
+      : data(static_cast<const float*>(x.data)),
+        outer(RowPlaces(x, first, width).outer),
+        vectors(takes_vectors(data, outer)) {}
   ACCRUE_HD explicit operator bool() const { return data != nullptr; }
 
   struct Row {
@@ -192,10 +202,7 @@ struct DenseRowSource {
       return v;
     }
   };
-  __device__ Row row(long r) const {
-    const float* const x = data + start(r);
-    return {x, takes_vectors(x)};
-  }
+  __device__ Row row(long r) const { return {data + start(r), vectors}; }
   __device__ long start(long r) const { return outer(r); }
   __device__ float at(long start, long i) const { return data[start + i]; }
 };
@@ -205,11 +212,13 @@ struct DenseRowTarget {
   float* data;
   Write write;
   Places outer;
+  bool vectors;
 
   DenseRowTarget(const Dest& y, int first, int width)
       : data(y.wanted() ? static_cast<float*>(y.view.data) : nullptr),
         write(y.write),
-        outer(RowPlaces(y.view, first, width).outer) {}
+        outer(RowPlaces(y.view, first, width).outer),
+        vectors(takes_vectors(data, outer)) {}
   ACCRUE_HD explicit operator bool() const { return data != nullptr; }
 
   struct Row {
@@ -231,10 +240,7 @@ struct DenseRowTarget {
       }
     }
   };
-  __device__ Row row(long r) const {
-    float* const y = data + outer(r);
-    return {y, write, takes_vectors(y)};
-  }
+  __device__ Row row(long r) const { return {data + outer(r), write, vectors}; }
 };
 
 /// Whether the rows are floats side by side, or the operand is not given at all.
