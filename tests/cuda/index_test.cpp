@@ -94,6 +94,24 @@ TEST_F(Index, RowsAreMovedWhateverTheirLengthStridesAndAddress) {
           });
 }
 
+// Rows of whole units whose elements, or which themselves, do not lie in such.
+TEST_F(Index, RowsThatLieApartAreMovedElementByElement) {
+  expect_as_on_cpu(
+      {numbers({11, 64}, float32), indices({37}, 11)},
+      [](const std::vector<Tensor>& in) -> std::vector<Tensor> {
+        const Device there = in[0].device();
+        const ConstView at = spread(in[1], {37, 8}, 0);
+        const Tensor x = in[0].alias(layout::narrow(in[0].layout(), 1, 0, 8));
+        const Tensor skips = in[0].alias(layout::slice(in[0].layout(), 1, 0, 16, 2));
+        const Tensor dense = empty({37, 8}, float32, there);
+        const Tensor odd = start({37, 51}, float32, in[0]), even = start({37, 16}, float32, in[0]);
+        kernels::gather(skips, 0, at, into(dense));
+        kernels::gather(x, 0, at, into(odd.alias(layout::narrow(odd.layout(), 1, 0, 8))));
+        kernels::gather(x, 0, at, into(even.alias(layout::slice(even.layout(), 1, 0, 16, 2))));
+        return {dense, odd, even};
+      });
+}
+
 // The rows lie in units of 16 bytes, but what they are picked by does not.
 TEST_F(Index, AnOddDistanceBetweenTheRowsThatAnIndexNamesIsNotCutToUnits) {
   expect_as_on_cpu({numbers({100}, float32), indices({9}, 8)},
