@@ -48,9 +48,9 @@ std::optional<BlasMatrix> matrix(const void* data, DType t, Side down, Side acro
   return std::nullopt;
 }
 
-/// The call, by columns that lie along `down` of C. Empty where BLAS cannot take it.
+/// Empty where BLAS cannot take it.
 std::optional<BlasCall> call_of(const ProductPlan& plan, const BlasProduct& p) {
-  Side m{plan.m.size, plan.m.c}, n{plan.n.size, plan.n.c};
+  const Side m{plan.m.size, plan.m.c}, n{plan.n.size, plan.n.c};
   const auto left =
       matrix(p.a, p.factors, {m.size, plan.m.a}, {plan.k.size, plan.k.a}, plan.batch.a);
   const auto right =
@@ -65,7 +65,6 @@ std::optional<BlasCall> call_of(const ProductPlan& plan, const BlasProduct& p) {
     call.left.transposed = !call.left.transposed;
     call.right.transposed = !call.right.transposed;
   }
-  call.y.transposed = false;
   return call;
 }
 
@@ -76,7 +75,7 @@ bool blas_product(const ProductPlan& plan, const BlasProduct& p) {
   if (plan.k.size == 0) return false;
   const std::optional<BlasCall> call = call_of(plan, p);
   if (!call) return false;
-  const bool bias_fits = !p.bias || (p.result == p.factors && call->m == plan.n.size &&
+  const bool bias_fits = !p.bias || (p.result == p.factors && !call->y.transposed &&
                                      (p.bias_stride == 1 || plan.n.size == 1));
   if (!bias_fits) return false;
   const std::shared_ptr<BlasHandle> blas = blas_handle(p.device);

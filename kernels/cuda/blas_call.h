@@ -15,7 +15,8 @@ struct BlasMatrix {
   cublasOperation_t op() const { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 };
 
-/// y = [y +] op(left) · op(right), where op(left) is [m, k] and op(right) is [k, n].
+/// y = [y +] op(left) · op(right), where op(left) is [m, k] and op(right) is [k, n]. If y is
+/// `transposed`, it is a C that lies column by column; else it is Cᵀ.
 struct BlasCall {
   int64_t m, n, k, batches;
   BlasMatrix left, right, y;

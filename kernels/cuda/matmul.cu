@@ -94,7 +94,7 @@ void run(const ConstView& a, const ConstView& b, const ConstView& bias, const De
                            c.view.dtype,
                            static_cast<const T*>(a.data) + at_a,
                            static_cast<const T*>(b.data) + at_b,
-                           first ? bias.data : nullptr,
+                           bias.data,
                            bias.data ? bias.strides[0] : 0,
                            static_cast<char*>(c.view.data) + at_c * result_bytes,
                            !first || c.write == Write::add,

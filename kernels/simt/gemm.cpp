@@ -91,7 +91,7 @@ template <class T>
 void gather(const Gemm& g, const GemmMatrix& x, int64_t batch, int64_t rows, int64_t columns,
             std::vector<T>& out) {
   out.resize(static_cast<size_t>(rows * columns));
-  const bool rounds = g.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && x.type == CUDA_R_32F;
+  const bool rounds = g.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   auto to = out.begin();
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = 0; i < rows; ++i, ++to) {

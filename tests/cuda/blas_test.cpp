@@ -112,10 +112,11 @@ TEST_F(CudaBlas, TakesBatches) {
 TEST_F(CudaBlas, LeavesToOurKernelWhatItCannotTake) {
   const Tensor x = to_device(randn({20, 40}), device);
   const Tensor every_second = slice(x, 1, 0, 40, 2), one_row = expand(slice(x, 0, 0, 1), {20, 40});
-  const Tensor y = empty({20, 20}, float32, device);
+  const Tensor overlapping = x.alias({{20, 20}, {3, 1}, 0}), y = empty({20, 20}, float32, device);
   const std::pair<Tensor, Tensor> products[] = {{every_second, slice(x, 1, 0, 20)},
                                                 {slice(x, 1, 0, 20), every_second},
                                                 {one_row, swapped(x)},
+                                                {overlapping, slice(x, 1, 0, 20)},
                                                 {slice(x, 1, 0, 0), slice(x, 0, 0, 0)}};
   for (const auto& [a, b] : products) {
     const Tensor to = slice(y, 1, 0, std::min<int64_t>(20, b.size(1)));
@@ -160,15 +161,33 @@ TEST_F(CudaBlas, AFusedBiasEqualsASeparateOne) {
   }
 }
 
-TEST_F(CudaBlas, ABiasWithGapsIsOurKernels) {
-  const Tensor a = to_device(randn({4, 5}), device), w = to_device(randn({5, 6}), device);
-  const Tensor bias = to_device(randn({6, 2}), device), y = empty({4, 6}, float32, device);
-  EXPECT_EQ(launches_of([&] { kernels::matmul(a, w, select(bias, 1, 0), into(y)); }), 1U);
-  EXPECT_EQ(launches_of([&] {  // as columns of C the bias would lie along the rows of BLAS's matrix
-              kernels::matmul(a, w, slice(select(bias, 1, 0), 0, 0, 6),
-                              into(swapped(empty({6, 4}, float32, device))));
-            }),
-            1U);
+TEST_F(CudaBlas, ABiasThatCublasLtWouldReadWronglyIsOurKernels) {
+  const Tensor a = to_device(randn({6, 5}), device), w = to_device(randn({5, 6}), device);
+  const Tensor bias = to_device(randn({6}), device), pairs = to_device(randn({6, 2}), device);
+  const Tensor y = empty({6, 6}, float32, device);
+  const auto ours = [&](const Tensor& x, const Tensor& b, const Tensor& to) {
+    return launches_of([&] { kernels::matmul(x, x.dtype() == float32 ? w : x, b, into(to)); });
+  };
+  EXPECT_EQ(ours(a, bias, y), 0U);
+  EXPECT_EQ(ours(a, select(pairs, 1, 0), y), 1U) << "with gaps";
+  EXPECT_EQ(ours(a, bias, swapped(y)), 1U) << "along the columns of BLAS's matrix";
+  const Tensor half = to_device(randn({6, 6}, DType::bfloat16), device);
+  EXPECT_EQ(ours(half, select(half, 0, 0), y), 1U) << "of another dtype than the result";
+}
+
+TEST_F(CudaBlas, CublasLtHearsHowOperandsLie) {
+  const Tensor a = randn({11, 21}), w = randn({21, 7}), bias = randn({7}), b = randn({20, 11});
+  expect_as_on_cpu(
+      {a, w, bias, b},
+      [&](const std::vector<Tensor>& x) {
+        const Tensor z = empty({11, 7}, float32, x[0].device());
+        kernels::matmul(swapped(x[3]), slice(x[1], 0, 1, 21), x[2], into(z));
+        const Tensor all = empty({11, 8}, float32, x[0].device()), y = slice(all, 1, 1, 8);
+        kernels::fill(0, into(all));
+        kernels::matmul(slice(x[0], 1, 1, 21), slice(x[1], 0, 1, 21), x[2], into(y));
+        return std::vector<Tensor>{z, all};
+      },
+      16);
 }
 
 TEST_F(CudaBlas, SixteenBitsAreSummedInFloat32) {
@@ -198,12 +217,15 @@ TEST_F(CudaBlas, Tf32IsUsedOnlyIfAllowed) {
 
 TEST_F(CudaBlas, RunsOnTheCurrentStreamOfEachDevice) {
   under_every_schedule([&] {
-    for (const Device d : {device, Device::cuda(1)}) {
-      const Stream side = Stream::create(d);
-      const StreamGuard guard(side);
+    const auto run = [](Device d) {
       const Tensor x = to_device(full({6, 6}, 2), d), y = empty({6, 6}, float32, d);
       kernels::matmul(x, x, into(y));
       EXPECT_EQ(y.to_vector<float>(), std::vector<float>(36, 24));
+    };
+    for (const Device d : {device, Device::cuda(1)}) {
+      run(d);
+      const StreamGuard guard(Stream::create(d));
+      run(d);
     }
   });
 }

@@ -13,7 +13,7 @@ __global__ void one_past_the_end(float* y, const float* x, int n) {
   if (i <= n) y[i] = x[i];
 }
 
-__global__ void far_beyond(float* y, int n) { y[n + 5000 + threadIdx.x] = 1; }
+__global__ void far_beyond(float* y, int n) { y[n + (1L << 27) + threadIdx.x] = 1; }
 
 __global__ void before_the_begin(float* x) { x[static_cast<int>(threadIdx.x) - 1] = 1; }
 

@@ -120,6 +120,11 @@ TEST_F(Cublas, AddsABias) {
   EXPECT_EQ(found, 1);
   EXPECT_EQ(run(a.data()), CUBLAS_STATUS_SUCCESS);
   EXPECT_THAT(c.get(), ElementsAre(13, 26, 14, 28, 15, 30));
+  const OnDevice<float> one_value(std::vector<float>{1});
+  added = one_value.data();
+  cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &added, sizeof added);
+  run(a.data());
+  expect_report(Fault::out_of_bounds, "cublasLtMatmul: the bias of 8 bytes");
   const OnDevice<float> shifted({0, 1, 2});
   EXPECT_EQ(run(shifted.data() + 1), CUBLAS_STATUS_INVALID_VALUE);
   expect_report(Fault::bad_call, "an operand is aligned worse than its algorithm was told");
@@ -144,6 +149,17 @@ TEST_F(Cublas, FindsOperandsThatAreTooShort) {
   expect_report(Fault::out_of_bounds, "cublasGemm: the matrix A of 8 bytes ends outside");
   multiply(2, 3, 2, a.data(), b.data(), c.data());
   expect_report(Fault::out_of_bounds, "cublasGemm: the matrix C");
+}
+
+TEST_F(Cublas, FindsBatchesThatAreTooFew) {
+  const OnDevice<float> a(some_floats(3)), c(2);
+  const float one = 1, zero = 0;
+  for (const int64_t apart : {0, 1}) {  // three of A, or one for all
+    cublasGemmStridedBatchedEx_64(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a.data(),
+                                  CUDA_R_32F, 1, apart, a.data(), CUDA_R_32F, 1, 0, &zero, c.data(),
+                                  CUDA_R_32F, 1, 1, 3, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    expect_report(Fault::out_of_bounds, "cublasGemm: the matrix C");
+  }
 }
 
 TEST_F(Cublas, FindsWhatNobodyWrote) {
