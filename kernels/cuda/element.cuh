@@ -22,7 +22,8 @@ struct Places {
   long stride[kMaxRank] = {};
 
   Places() = default;
-  Places(const Dims& shape, const Dims& strides) {
+  // Not inlined, for the host's part of each launch would be mostly this.
+  [[gnu::noinline]] Places(const Dims& shape, const Dims& strides) {
     for (int d = 0; d < shape.size(); ++d) push(shape[d], strides[d]);
   }
   /// One more dimension, the innermost yet.

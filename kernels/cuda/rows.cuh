@@ -28,7 +28,7 @@ struct RowCount {
 struct RowPlaces {
   Places outer, inner;
 
-  RowPlaces(const ConstView& x, int first, int width) {
+  [[gnu::noinline]] RowPlaces(const ConstView& x, int first, int width) {
     for (int d = 0; d < x.shape.size(); ++d)
       (d >= first && d < first + width ? inner : outer).push(x.shape[d], x.strides[d]);
   }
