@@ -41,6 +41,16 @@ Tensor some(const Dims& shape, DType dtype = float32, int seed = 1) {
   return tensor(values, shape, dtype);
 }
 
+/// Floating numbers of so many sizes that every sum of them is rounded.
+Tensor uneven(const Dims& shape, DType dtype = float32, int seed = 1) {
+  Values values = some(shape, dtype, seed).to_vector<double>();
+  const int most = is_16bit_float(dtype) ? 6 : is_floating(dtype) ? 30 : 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::ldexp(
+        values[i], most == 0 ? 0 : static_cast<int>(i * i * 7 % 61 % (2 * most + 1)) - most);
+  return tensor(values, shape, dtype);
+}
+
 /// An unset result whose elements lie apart: every second column of every second row.
 Tensor apart(const Dims& shape, DType dtype, Device device) {
   Dims memory = shape;
@@ -364,6 +374,7 @@ TEST_F(Elementwise, FillReachesEveryElementAndNoOther) {
         fill(value, into(slice(z, 1, 1, 10, 3)));
         copy(x[0], into(u));
         fill(value, adding_to(slice(u, 0, 1, 6, 2)));
+        fill(value, adding_to(u));
         return {y, z, u};
       });
 }
@@ -408,7 +419,7 @@ TEST_F(Elementwise, SumsOntoOldContentAreThoseOfTheCpuBitForBit) {
       std::ostringstream trace;
       trace << dtype << c.x << " to " << c.y;
       SCOPED_TRACE(trace.str());
-      expect_as_on_cpu({some(c.x, dtype, 1), some(c.x, dtype, 2), some(c.y, dtype, 3)},
+      expect_as_on_cpu({uneven(c.x, dtype, 1), uneven(c.x, dtype, 2), uneven(c.y, dtype, 3)},
                        [&](const Tensors& x) -> Tensors {
                          const Tensor y = empty(c.y, dtype, x[0].device()),
                                       z = apart(c.y, dtype, x[0].device()),
@@ -427,24 +438,25 @@ TEST_F(Elementwise, SumsOntoOldContentAreThoseOfTheCpuBitForBit) {
 TEST_F(Elementwise, SumsOverOperandsOfAnyLayout) {
   set_split_invariant(true);
   for (const DType dtype : {float32, DType::float16})
-    expect_as_on_cpu({some({40, 24}, dtype), some({24, 1}, dtype, 2), some({6, 8, 10}, dtype, 3)},
-                     [](const Tensors& x) -> Tensors {
-                       Tensors results;
-                       const auto next = [&](const Dims& shape) {
-                         return into(results.emplace_back(empty(shape, float32, x[0].device())));
-                       };
-                       const Tensor a = transpose(x[0], 0, 1);
-                       copy(a, next({40}));
-                       copy(a, next({24, 1}));
-                       copy(a, next({}));
-                       binary(Binary::mul, a, x[1], next({40}));
-                       binary(Binary::mul, x[1], a, next({24, 1}));
-                       ternary(Ternary::where, a, x[1], a, next({1, 40}));
-                       copy(permute(x[2], {1, 2, 0}), next({10, 1}));
-                       copy(permute(x[2], {2, 0, 1}), next({1, 6, 1}));
-                       copy(slice(x[2], 1, 0, 8, 3), next({10}));
-                       return results;
-                     });
+    expect_as_on_cpu(
+        {uneven({40, 24}, dtype), uneven({24, 1}, dtype, 2), uneven({6, 8, 10}, dtype, 3)},
+        [](const Tensors& x) -> Tensors {
+          Tensors results;
+          const auto next = [&](const Dims& shape) {
+            return into(results.emplace_back(empty(shape, float32, x[0].device())));
+          };
+          const Tensor a = transpose(x[0], 0, 1);
+          copy(a, next({40}));
+          copy(a, next({24, 1}));
+          copy(a, next({}));
+          binary(Binary::mul, a, x[1], next({40}));
+          binary(Binary::mul, x[1], a, next({24, 1}));
+          ternary(Ternary::where, a, x[1], a, next({1, 40}));
+          copy(permute(x[2], {1, 2, 0}), next({10, 1}));
+          copy(permute(x[2], {2, 0, 1}), next({1, 6, 1}));
+          copy(slice(x[2], 1, 0, 8, 3), next({10}));
+          return results;
+        });
 }
 
 TEST_F(Elementwise, NothingSummedIsZero) {
@@ -487,7 +499,8 @@ TEST_F(Elementwise, SlicesOfABatchEqualTheWholeBitForBit) {
   for (const auto& [from, to] :
        {std::pair(Dims{300, 13}, Dims{13}), std::pair(Dims{300, 2}, Dims{}),
         std::pair(Dims{150, 3, 20}, Dims{3, 1})}) {
-    const Tensor x = to_device(some(from), device), old = to_device(some(to, float32, 2), device);
+    const Tensor x = to_device(uneven(from), device),
+                 old = to_device(uneven(to, float32, 2), device);
     const Tensor whole = empty(to, float32, device);
     copy(old, into(whole));
     copy(x, adding_to(whole));
@@ -527,7 +540,7 @@ TEST_F(Elementwise, MoreSumsThanThreads) {
     Dims x, y;
   } cases[] = {{{8200, 3}, {8200, 1}}, {{2, 262200}, {262200}}, {{2, 8200, 3}, {8200, 1}}};
   for (const auto& c : cases) {
-    const Tensor x = some(c.x), right = empty(c.y), y = empty(c.y, float32, device);
+    const Tensor x = uneven(c.x), right = empty(c.y), y = empty(c.y, float32, device);
     copy(x, into(right));
     copy(to_device(x, device), into(y));
     EXPECT_EQ(y.to_vector<float>(), right.to_vector<float>()) << c.x;

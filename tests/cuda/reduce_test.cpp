@@ -29,14 +29,17 @@ using Values = std::vector<double>;
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInf = std::numeric_limits<double>::infinity();
 
-/// Numbers that no partial sum holds exactly; integers are small, so that many are equal.
+/// Numbers of so many sizes that their sums are rounded in double too; integers are small, so that
+/// many are equal.
 Tensor some(const Dims& shape, DType dtype = float32, int seed = 1) {
   Values values(static_cast<size_t>(numel(shape)));
   uint32_t state = 12345U + 777U * static_cast<uint32_t>(seed);
   for (double& v : values) {
     state = state * 1664525U + 1013904223U;
+    const uint32_t size = (state >> 3 ^ state >> 17) & 63U;
     v = static_cast<double>(state >> 8) / 0x1p24 * 6 - 3;
     if (!is_floating(dtype)) v = std::round(v);
+    if (dtype == float32 || dtype == float64) v = std::ldexp(v, static_cast<int>(size) - 32);
     if (dtype == uint8 || dtype == DType::boolean) v = std::abs(v);
   }
   return tensor(values, shape, dtype);
