@@ -7,7 +7,7 @@
 // The law: an element of y is one chain of multiply-adds from its bias over c, then kh, then kw; of
 // dw one chain from its old content over images, then rows, then columns. So y and dx of an image
 // do not depend on its batch, and a batch cut into pieces adds up to the same dw and db, bit for
-// bit. Now read: cpu/conv.cpp.
+// bit; on a CUDA device dw does so if split_invariant(). Now read: cpu/conv.cpp.
 #pragma once
 #include <array>
 

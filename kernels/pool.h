@@ -40,7 +40,8 @@ ACCRUE_OPTIONAL void avg_pool2d_grad(const ConstView& dy, const PoolParams& p, c
 inline void max_pool2d(const ConstView& x, const PoolParams& p, const Dest& y, const Dest& index) {
   dispatch("max_pool2d", y.view.device, cpu::max_pool2d, cuda::max_pool2d, x, p, y, index);
 }
-/// dx = the sum of dy over the windows in which this element was chosen
+/// dx = the sum of dy over the windows in which this element was chosen, in their order. `p` is
+/// that of the maxima: it tells which windows to ask.
 inline void max_pool2d_grad(const ConstView& dy, const ConstView& index, const PoolParams& p,
                             const Dest& dx) {
   dispatch("max_pool2d_grad", dx.view.device, cpu::max_pool2d_grad, cuda::max_pool2d_grad, dy,

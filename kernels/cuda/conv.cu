@@ -211,6 +211,7 @@ void conv2d(const ConstView& x, const ConstView& w, const ConstView& bias, const
   if (numel(y.view.shape) == 0) return;
   const ConvShape s = conv_shape(x.shape, w.shape, p);
   check_dtypes("conv2d", x, w, y);
+  if (bias.data) check_dtypes("conv2d", x, bias, y);
   check_sizes("conv2d", s);
   for_images(s, [&](long first, long n) {
     run("conv2d",

@@ -70,15 +70,18 @@ inline void check_dtypes(const char* op, const ConstView& a, const ConstView& b,
                     ": operands of ", t, " and ", b.dtype, " cannot give ", to);
 }
 
-/// Throws ShapeError unless a chain, a position in a padded image and the pixels of y are 32-bit
-/// numbers.
+/// Pixels that are numbered together, so that the numbers and their sums have 32 bits.
+inline constexpr long kMostPixels = 1L << 30;
+
+/// Throws ShapeError unless a chain, a position in a padded image and the pixels of an image of y
+/// are that small.
 inline void check_sizes(const char* op, const ConvShape& s) {
   const auto largest = [](const ConvAxis& a) { return a.in + 2 * a.padding + a.stride; };
   const long most = std::max({largest(s.y), largest(s.x), s.y.out * s.x.out,
                               std::max(s.in_channels, s.out_channels) * s.kernel_size()});
-  check<ShapeError>(most < 0x7fffffff, op, ": an image of ", s.y.in, " by ", s.x.in, " with ",
+  check<ShapeError>(most <= kMostPixels, op, ": an image of ", s.y.in, " by ", s.x.in, " with ",
                     s.in_channels, " channels and a kernel of ", s.y.kernel, " by ", s.x.kernel,
-                    "; on a CUDA device at most 2^31 - 2 pixels or products an output");
+                    "; on a CUDA device at most 2^30 pixels, or products an output");
 }
 
 /// Images [first, first + n) of a batch.
@@ -94,11 +97,10 @@ inline Dest images_of(Dest y, long first, long n) {
   return y;
 }
 
-/// f(first, n) for all images, as many at once as have less than 2³¹ - 1 pixels together, or for
-/// none of them if there are none.
+/// f(first, n) for all images, as many at once as may be, or for none of them if there are none.
 template <class F>
 void for_images(const ConvShape& s, F&& f) {
-  const long at_once = 0x7ffffffe / std::max({1L, s.y.out * s.x.out, s.y.in * s.x.in});
+  const long at_once = kMostPixels / std::max({1L, s.y.out * s.x.out, s.y.in * s.x.in});
   for (long first = 0; first == 0 || first < s.images; first += at_once)
     f(first, std::min(at_once, s.images - first));
 }

@@ -8,6 +8,7 @@
 #include <accrue/core/layout.h>
 
 #include <accrue/kernels/conv.h>
+#include <accrue/kernels/cuda/conv_operands.cuh>
 #include <accrue/kernels/cuda/tile_choice.h>
 #include <accrue/kernels/split_invariant.h>
 
@@ -277,6 +278,33 @@ TEST_F(CudaConv, OtherDtypesThanTheOperandsAreRefused) {
   } catch (const DTypeError& e) {
     EXPECT_STREQ(e.what(), "conv2d_grad_w: operands of float32 and float32 cannot give float16");
   }
+}
+
+// More pixels than 2³⁰ take several launches, which nobody wants to run here.
+TEST(CudaConvImages, AreTakenSoManyAtOnceThatTheirPixelsAreSmallNumbers) {
+  kernels::ConvShape s{};
+  const auto parts = [&] {
+    std::vector<std::pair<int64_t, int64_t>> all;
+    kernels::cuda::for_images(s, [&](int64_t first, int64_t n) { all.emplace_back(first, n); });
+    return all;
+  };
+  using Parts = std::vector<std::pair<int64_t, int64_t>>;
+  s.images = 5;
+  s.y.in = s.x.in = 3;
+  s.y.out = 1 << 15;
+  s.x.out = 1 << 14;
+  EXPECT_EQ(parts(), (Parts{{0, 2}, {2, 2}, {4, 1}}));
+  std::swap(s.y.in, s.y.out), std::swap(s.x.in, s.x.out);
+  EXPECT_EQ(parts(), (Parts{{0, 2}, {2, 2}, {4, 1}}));
+  s.y.in = 3;
+  EXPECT_EQ(parts(), (Parts{{0, 5}}));
+  s.images = 0;
+  EXPECT_EQ(parts(), (Parts{{0, 0}}));
+  const Tensor x = arange(60, int32).alias(layout::contiguous({5, 1, 3, 4}));
+  const ConstView some = kernels::cuda::images_of(x, 2, 3);
+  EXPECT_EQ(*static_cast<const int32_t*>(some.data), 24);
+  EXPECT_EQ(some.shape, (Dims{3, 1, 3, 4}));
+  EXPECT_EQ(kernels::cuda::images_of(adding_to(x), 2, 3).view.data, some.data);
 }
 
 TEST_F(CudaConv, AnImageOfTooManyPixelsIsRefused) {
