@@ -87,7 +87,7 @@ __global__ void input_grad_kernel(X dy, X x, X w, Source<double> mean, Source<do
     const auto to = dx.row(r);
     const Standard<C> standard{Split<C>(n > 0 ? mean[r] : 0.0),
                                static_cast<C>(n > 0 ? rstd[r] : 0.0)};
-    const auto weighted = [&](long i) {
+    const auto weighted = [&](long i) {  // 0 beyond the row
       Pack<C, N> g = upstream.load(i, n, C(0));
       if (w) {
         const Pack<C, N> weight = w.row(0).load(i, n, C(0));
@@ -103,7 +103,7 @@ __global__ void input_grad_kernel(X dy, X x, X w, Source<double> mean, Source<do
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const auto term = static_cast<double>(g[j]);
-        if (i + j < n) sums = sums + TwoSums{term, term * static_cast<double>(standard(v[j]))};
+        sums = sums + TwoSums{term, term * static_cast<double>(standard(v[j]))};
       }
     });
     sums = team_sum(sums);

@@ -250,15 +250,17 @@ TEST_F(Norm, HoldsBesideALargeMean) {
   }
 }
 
-// What the rounding of the mean leaves is taken away: 0.1 is its own mean, and nothing is below 0.
-TEST_F(Norm, AConstantRowHasItsMeanExactlyAndNoNegativeVariance) {
-  for (int64_t n = 1; n < 80; ++n) {
-    const Tensor x = full({1, n}, 0.1, float64, device), y = empty_like(x);
-    const Tensor mean = empty({1}, float64, device), rstd = empty_like(mean);
-    kernels::layer_norm(x, {}, {}, 1, 0, into(y), into(mean), into(rstd));
-    EXPECT_EQ(mean.item(), 0.1) << n;
-    EXPECT_FALSE(std::isnan(rstd.item())) << n;
-  }
+// What the rounding of the mean leaves is taken away: 0.1 is its own mean, and has next to no
+// variance.
+TEST_F(Norm, AConstantRowHasItsMeanExactlyAndNextToNoVariance) {
+  for (double value : {0.1, 0.3, 0.7})
+    for (int64_t n = 1; n < 80; ++n) {
+      const Tensor x = full({1, n}, value, float64, device), y = empty_like(x);
+      const Tensor mean = empty({1}, float64, device), rstd = empty_like(mean);
+      kernels::layer_norm(x, {}, {}, 1, 0, into(y), into(mean), into(rstd));
+      EXPECT_EQ(mean.item(), value) << n;
+      EXPECT_GT(rstd.item(), 1e20) << n;
+    }
 }
 
 TEST_F(Norm, OfInfinitiesAndNaNIsTheCpus) {
