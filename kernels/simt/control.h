@@ -66,6 +66,7 @@ void name_allocation(const void* pointer, const std::string& name);
 
 struct Counts {
   uint64_t launches = 0;
+  uint64_t products = 0;  // of cuBLAS
   uint64_t blocks = 0;
   uint64_t threads = 0;
   uint64_t switches = 0;  // from one thread to another

@@ -153,6 +153,7 @@ cublasStatus_t judge(const Gemm& g) {
 void run(const Gemm& g) {
   if (executor().device(g.device).failure != cudaSuccess) return;
   if (g.m == 0 || g.n == 0 || g.batches == 0) return;
+  ++executor().counts.products;
   const DeviceWorks works;
   if (!check_operands(g)) return;
   if (g.compute == CUBLAS_COMPUTE_64F) {
