@@ -212,9 +212,11 @@ void map_any(Op f, const Params& p, DType computed, const Operands& x, const Nes
   } else {
     const long columns = at.rank > 0 ? at.size[at.rank - 1] : 1;
     const long rows = n / columns;
+    const bool packed = rows_are_aligned(x, at);
+    const unsigned blocks = blocks_for(rows * ((columns + 3) / 4));
     functor::visit(f, [&]<class F>(F) {
-      on.check(LAUNCH((rows_kernel<F>), blocks_for(rows * ((columns + 3) / 4)), kThreads, 0,
-                      on.stream(), p, x, at, rows, columns, rows_are_aligned(x, at)),
+      on.check(LAUNCH((rows_kernel<F>), blocks, kThreads, 0, on.stream(), p, x, at, rows, columns,
+                      packed),
                name);
     });
   }
