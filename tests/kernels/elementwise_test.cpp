@@ -26,7 +26,7 @@ Tensor part_of(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return x.alias(layout::narrow(x.layout(), dim, start, length));
 }
 Tensor expanded(const Tensor& x, const Dims& shape) {
-  const Tensor y = empty(shape, x.dtype());
+  Tensor y = empty(shape, x.dtype());
   copy(x.alias(layout::expand(x.layout(), shape)), into(y));
   return y;
 }
@@ -191,9 +191,12 @@ TEST(SummedDimensions, SlicesAlongTheFirstEqualTheWhole) {
 }
 
 TEST(SummedDimensions, AreNearTheSumInFloat64) {
-  for (const auto& [from, to] :
-       {std::pair(Dims{50, 60, 70}, Dims{}), std::pair(Dims{50, 60, 70}, Dims{60, 1}),
-        std::pair(Dims{300, 50}, Dims{300, 1}), std::pair(Dims{5000}, Dims{1})}) {
+  struct Case {
+    Dims from, to;
+  };
+  for (const Case& c : {Case{{50, 60, 70}, {}}, Case{{50, 60, 70}, {60, 1}},
+                        Case{{300, 50}, {300, 1}}, Case{{5000}, {1}}}) {
+    const Dims &from = c.from, &to = c.to;
     const Tensor x = random_tensor(from), y = empty(to);
     copy(x, into(y));
     Tensor wide = zeros(to, float64), size = zeros(to, float64);

@@ -1,5 +1,6 @@
 // Every function of functors.h, on every instruction set this machine has, against the same formula
 // in long double; and the special values, which are policies rather than formulas.
+#include <cstring>
 #include <functional>
 #include <string>
 

@@ -1,7 +1,8 @@
 // What the kernels' tests share: errors in units of the last place, bits, and random numbers.
 #pragma once
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -35,7 +36,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   const auto y = b.to_vector<double>();
   for (size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i]) && std::isnan(y[i])) continue;
-    if (std::memcmp(&x[i], &y[i], sizeof x[i]) != 0) return false;
+    if (std::bit_cast<uint64_t>(x[i]) != std::bit_cast<uint64_t>(y[i])) return false;
   }
   return true;
 }
@@ -64,7 +65,7 @@ inline Tensor scattered(const Tensor& x) {
   for (int i = 0; i < x.dim(); ++i) {
     layout = layout::slice(layout, i, 0, layout.shape[i], 2);
   }
-  const Tensor view = memory.alias(layout);
+  Tensor view = memory.alias(layout);
   const auto values = x.to_vector<double>();
   std::vector<int64_t> index(static_cast<size_t>(x.dim()), 0);
   for (const double value : values) {
