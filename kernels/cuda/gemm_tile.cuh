@@ -8,24 +8,22 @@
 // reads an image), and where they go to is up to the result. An operand is a struct, copied to the
 // device, in which a *line* is what crosses the chain: a row of A, a column of B.
 //
-//   struct Rows {                                        // a(t, i, k) = data[t * batch + i * K +
-//   k]
-//     static constexpr Along along = Along::chain;       // neighbours in memory, see below
+//   struct Rows {                                      // a(t, i, k) = data[t * batch + i * K + k]
+//     static constexpr Along along = Along::chain;     // neighbours in memory, see below
 //     struct Line {
 //       const float* data;
-//       __device__ float operator()(long k) const { return data[k]; }          // 0 <= k < K only
+//       __device__ float operator()(long k) const { return data[k]; }       // 0 <= k < K only
 //     };
-//     __device__ Line line(long t, long i) const { return {data + t * batch + i * K}; }   // any i
+//     __device__ Line line(long t, long i) const { return {data + t * batch + i * K}; }  // any i
 //     ...
 //   };
 //
 // A line is made once for all of k: what depends on t and i alone is computed there. The result is
 //
 //   struct Sums {
-//     using Number = float;                                                 // of the chains
-//     __device__ float start(long t, long i, long j) const;                 // old content, bias or
-//     0
-//     __device__ void finish(long t, long i, long j, float sum) const;      // writes it
+//     using Number = float;                                               // of the chains
+//     __device__ float start(long t, long i, long j) const;               // old content, bias, 0
+//     __device__ void finish(long t, long i, long j, float sum) const;    // writes it
 //   };
 //
 // and launch_product(on, "name", a, b, y, size) does the rest. Now read: matmul.cu.
