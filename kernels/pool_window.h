@@ -21,15 +21,21 @@ ACCRUE_HD inline Span span_of(const PoolParams& p, size_t d, int64_t in, int64_t
           std::min(end, in + p.padding[d]) - start};
 }
 
+/// a / b for a ≥ 0 and b > 0. A GPU divides numbers of 32 bits in a fraction of the time.
+ACCRUE_HD inline int64_t quotient(int64_t a, int64_t b) {
+  return (a | b) >> 32 == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
+}
+
 /// Windows [begin, end) of `count`: those whose first and last element lie around position `at`. A
 /// dilated one may jump over it.
 struct Windows {
   int64_t begin, end;
 };
 ACCRUE_HD inline Windows windows_around(const PoolParams& p, size_t d, int64_t at, int64_t count) {
-  const int64_t behind_last = at + p.padding[d] - (p.kernel[d] - 1) * p.dilation[d];
-  return {behind_last > 0 ? cpu::ceil_div(behind_last, p.stride[d]) : 0,
-          std::min((at + p.padding[d]) / p.stride[d] + 1, count)};
+  const int64_t stride = p.stride[d], last = at + p.padding[d];
+  const int64_t behind = last - (p.kernel[d] - 1) * p.dilation[d];
+  return {behind > 0 ? quotient(behind + stride - 1, stride) : 0,
+          std::min(quotient(last, stride) + 1, count)};
 }
 
 /// What a mean over a window is divided by.

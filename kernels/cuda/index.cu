@@ -3,10 +3,11 @@
 #include <accrue/core/cuda/backend.h>
 #include <accrue/core/workspace.h>
 
+#include <accrue/kernels/cuda/divisor.cuh>
 #include <accrue/kernels/cuda/element.cuh>
+#include <accrue/kernels/cuda/nest.cuh>
 #include <accrue/kernels/cuda/sort.cuh>
 #include <accrue/kernels/index.h>
-#include <accrue/kernels/loop.h>
 
 namespace accrue::kernels::cuda {
 namespace {
@@ -52,8 +53,8 @@ struct Words {
 template <class X, class Y>
 __global__ void gather_kernel(Nest loops, long n, Indices index, long x_step, X x, Y y) {
   for (long i = thread_number(); i < n; i += thread_count()) {
-    int64_t offset[Nest::kOperands] = {};
-    loops.add_offset(i, loops.rank, offset);
+    long offset[Nest::kOperands] = {};
+    advance(loops, i, loops.rank, offset);
     y.set(offset[rows], x[offset[table] + index[offset[at]] * x_step]);
   }
 }
@@ -110,8 +111,8 @@ template <class X, class Y>
 __global__ void add_columns_kernel(Nest columns, long count, Walk walk, Indices index, long skip,
                                    X x, Y y) {
   for (long i = thread_number(); i < count; i += thread_count()) {
-    int64_t offset[Nest::kOperands] = {};
-    columns.add_offset(i, columns.rank, offset);
+    long offset[Nest::kOperands] = {};
+    advance(columns, i, columns.rank, offset);
     for (long j = 0; j < walk.length; ++j) {
       const long picked = index[offset[at] + j * walk.in_index];
       if (picked != skip)
@@ -140,14 +141,14 @@ __device__ long end_of_run(const Key* keys, long n, long p, Key row, int shift) 
 /// One position among the sorted keys and one column a thread: if a row's terms begin there, adds
 /// them all.
 template <class C, class X, class Y>
-__global__ void add_runs_kernel(Nest columns, long count, Walk walk, const Key* keys, Key last,
-                                int shift, X x, Y y) {
-  for (long i = thread_number(); i < walk.length * count; i += thread_count()) {
-    const long p = i / count;
+__global__ void add_runs_kernel(Nest columns, Divisor count, long terms, Walk walk, const Key* keys,
+                                Key last, int shift, X x, Y y) {
+  for (long i = thread_number(); i < terms; i += thread_count()) {
+    const long p = count(i);
     const Key row = keys[p] >> shift;
     if (row == last || (p > 0 && keys[p - 1] >> shift == row)) continue;
-    int64_t offset[Nest::kOperands] = {};
-    columns.add_offset(i - p * count, columns.rank, offset);
+    long offset[Nest::kOperands] = {};
+    advance(columns, i - count.times(p), columns.rank, offset);
     const long end = end_of_run(keys, walk.length, p, row, shift);
     const long to = offset[table] + static_cast<long>(row) * walk.in_table;
     C sum = y.start(to);
@@ -264,7 +265,7 @@ void scatter_add(const ConstView& src, int dim, const ConstView& index, int64_t 
              "scatter_add");
     const Key* sorted = sort_keys(on, keys.as<Key>(), keys.as<Key>() + walk.length, walk.length);
     on.check(LAUNCH((add_runs_kernel<C, X, Y>), blocks_for(terms), kThreads, 0, on.stream(),
-                    columns, count, walk, sorted, last, shift, X(from), Y(to)),
+                    columns, Divisor(count), terms, walk, sorted, last, shift, X(from), Y(to)),
              "scatter_add");
   };
   if (is_worth_sorting(columns, walk.length))
