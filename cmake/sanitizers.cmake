@@ -9,6 +9,12 @@ endforeach()
 if("address" IN_LIST ACCRUE_SANITIZE AND "thread" IN_LIST ACCRUE_SANITIZE)
   message(FATAL_ERROR "ACCRUE_SANITIZE: address and thread cannot be combined")
 endif()
+# The host executor of CUDA kernels (kernels/simt) has the hooks of the thread sanitizer, with which
+# it cannot share a program. The others it can: kernel files are compiled without them.
+set(ACCRUE_WITH_EXECUTOR TRUE)
+if("thread" IN_LIST ACCRUE_SANITIZE)
+  set(ACCRUE_WITH_EXECUTOR FALSE)
+endif()
 foreach(sanitizer IN LISTS ACCRUE_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer})
   add_link_options(-fsanitize=${sanitizer})

@@ -116,6 +116,7 @@ void check_aligned_access(const Access& access) {
   if (running && reinterpret_cast<uintptr_t>(access.pointer) % access.bytes != 0) {
     report_misaligned(access.pointer, access.bytes, verb_of(access), source_line(key_of(access)),
                       key_of(access));
+    running->kill(cudaErrorMisalignedAddress);
   }
   check_access(access);
 }
@@ -130,7 +131,6 @@ void report_misaligned(const void* pointer, size_t alignment, const std::string&
         .line("at", where)
         .report("narrow accesses unless address and length are multiples of the vector's size");
   }
-  if (running) running->kill(cudaErrorMisalignedAddress);
 }
 
 void check_atomic(const void* pointer, size_t bytes, const void* pc) {

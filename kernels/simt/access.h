@@ -15,7 +15,8 @@ void check_access(const Access& access);
 // The same for an object whose type is aligned to its size.
 void check_aligned_access(const Access& access);
 
-// Reports an address that is no multiple of `alignment`, and ends the launch if there is one.
+// Reports an address that is no multiple of `alignment`. The caller ends the launch, if there is
+// one, when its strings are gone: nothing that is on a fiber's stack then is ever destroyed.
 void report_misaligned(const void* pointer, size_t alignment, const std::string& what,
                        const std::string& where, uint64_t key);
 

@@ -62,6 +62,7 @@ bool Block::run(uint32_t serial, uint3 index) {
 // The life of a fiber: threads that have not begun follow each other on its stack, and a kernel
 // without barriers needs one fiber only.
 void Block::fiber_main() {
+  Fiber::arrived();
   for (;;) {
     Block& block = *running;
     Thread& me = *block.current_;

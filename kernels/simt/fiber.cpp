@@ -57,7 +57,11 @@ void Fiber::start_at(void (*entry)()) {
   stack_pointer_ = top;
 }
 
-void Fiber::switch_to(Fiber& next) { accrue_simt_switch(&stack_pointer_, next.stack_pointer_); }
+void Fiber::switch_to(Fiber& next) {
+  sanitized_.leave_for(next.sanitized_);
+  accrue_simt_switch(&stack_pointer_, next.stack_pointer_);
+  arrived();
+}
 
 #else
 
@@ -69,7 +73,11 @@ void Fiber::start_at(void (*entry)()) {
   makecontext(&context_, entry, 0);
 }
 
-void Fiber::switch_to(Fiber& next) { swapcontext(&context_, &next.context_); }
+void Fiber::switch_to(Fiber& next) {
+  sanitized_.leave_for(next.sanitized_);
+  swapcontext(&context_, &next.context_);
+  arrived();
+}
 
 #endif
 
@@ -85,11 +93,15 @@ Fiber* Fiber::take(void (*entry)()) {
   }
   Fiber* fiber = fibers.free.back();
   fibers.free.pop_back();
+  fiber->sanitized_.begin(fiber->stack_, kFiberStack);
   fiber->start_at(entry);
   return fiber;
 }
 
 void Fiber::give_back(Fiber* fiber) { pool().free.push_back(fiber); }
-void Fiber::give_back_all() { pool().free = pool().all; }
+void Fiber::give_back_all() {
+  pool().free = pool().all;
+  for (const Fiber* fiber : pool().all) fiber->sanitized_.abandon();
+}
 
 }  // namespace accrue::simt

@@ -2,6 +2,8 @@
 // all fibers of a launch, one at a time.
 #pragma once
 #include <cstddef>
+
+#include <accrue/kernels/simt/sanitized_stack.h>
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -17,9 +19,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // A fiber that begins in entry() when it is first switched to; entry never returns. Stacks are
-  // reused, whatever their last fiber left on them.
+  // A fiber that begins in entry() when it is first switched to; entry calls arrived() first and
+  // never returns. Stacks are reused, whatever their last fiber left on them.
   static Fiber* take(void (*entry)());
+  static void arrived() { SanitizedStack::arrive(); }
   static void give_back(Fiber* fiber);
   // Forgets every fiber that was taken and not given back: nobody will switch to them again.
   static void give_back_all();
@@ -36,6 +39,7 @@ class Fiber {
 
   char* stack_ = nullptr;
   size_t number_ = 0;
+  SanitizedStack sanitized_;
 #if defined(__x86_64__)
   void* stack_pointer_ = nullptr;
 #else

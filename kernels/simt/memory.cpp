@@ -31,6 +31,12 @@ std::array<DeviceHeap, kDevices>& heaps() {
   return *all;
 }
 
+// Every allocation there ever was; that of a freed range is used again with it.
+std::deque<Allocation>& allocations() {
+  static auto* const all = new std::deque<Allocation>;
+  return *all;
+}
+
 // Whole pages, at least one of them beyond the last byte.
 size_t span_of(size_t bytes) { return (bytes + 2 * kPage - 1) / kPage * kPage; }
 size_t device_begin(int device) { return kSharedSpan + static_cast<size_t>(device) * kDeviceSpan; }
@@ -56,7 +62,7 @@ void Arena::open() {
   states_ = static_cast<ByteState*>(map_pages(kArenaSpan));
   // One pointer for each page.  NOLINTNEXTLINE(bugprone-sizeof-expression)
   pages_ = static_cast<Allocation**>(map_pages(kArenaSpan / kPage * sizeof(Allocation*)));
-  auto* shared = new Allocation;
+  Allocation* shared = &allocations().emplace_back();
   shared->bytes = kSharedSpan;
   shared->cells = CellTable(kSharedSpan);
   for (size_t page = 0; page < kSharedSpan / kPage; ++page) pages_[page] = shared;
@@ -84,7 +90,7 @@ Allocation* Arena::allocate(int device, size_t bytes, Life life) {
     freed.pop_front();
   } else {
     if (heap.end + span > kDeviceSpan) return nullptr;
-    allocation = new Allocation;
+    allocation = &allocations().emplace_back();
     allocation->begin = device_begin(device) + heap.end;
     heap.end += span;
     for (size_t at = allocation->begin; at < allocation->begin + span; at += kPage) {

@@ -91,6 +91,7 @@ void __ubsan_handle_type_mismatch_v1(accrue::simt::TypeMismatch* data, uint64_t 
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the compiler passes one
   report_misaligned(reinterpret_cast<const void*>(address), alignment,
                     "a " + type_name(*data->type), text_of(at), hash(at));
+  if (running) running->kill(cudaErrorMisalignedAddress);
 }
 
 void __ubsan_handle_add_overflow(accrue::simt::Overflow* data, uint64_t a, uint64_t b) {
