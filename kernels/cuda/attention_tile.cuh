@@ -103,6 +103,7 @@ struct Matrices {
 /// The matrix of one head from a row on, times a factor.
 template <class C, bool kAny>
 struct Rows {
+  static constexpr int kAtOnce = kAny ? 1 : 8;  // loads of a thread that wait together
   const Matrices<C, kAny>& of;
   long place, first;
   C factor;
@@ -111,6 +112,28 @@ struct Rows {
       : of(matrices), place(matrices.heads(head)), first(first_row), factor(times) {}
   __device__ C at(long i, long j) const { return of.at(place, first + i, j) * factor; }
 };
+
+/// Brings rows [row, row + kRows) of x, from `column` on, to shared memory: kCols numbers of each,
+/// of which the first `cols` are needed, in rows of kPitch.
+template <int kRows, int kCols, int kPitch, class C, class X>
+__device__ __forceinline__ void stage_rows(C* to, const X& x, long row, long column, int cols) {
+  constexpr int kLoads = X::kAtOnce;
+  static_assert(kRows * kCols % (kLoads * kThreads) == 0);
+#pragma unroll 1
+  for (int t = static_cast<int>(threadIdx.x); t < kRows * kCols; t += kLoads * kThreads) {
+    C loaded[kLoads];
+#pragma unroll
+    for (int n = 0; n < kLoads; ++n) {
+      const int at = t + n * kThreads;
+      loaded[n] = x.at(row + at / kCols, column + at % kCols);
+    }
+#pragma unroll
+    for (int n = 0; n < kLoads; ++n) {
+      const int at = t + n * kThreads;
+      if (at % kCols < cols) to[at / kCols * kPitch + at % kCols] = loaded[n];
+    }
+  }
+}
 
 /// dots[i][j] = a[own_row(i), :] · b[own_column(j), :], each one chain.
 /// Ends with a barrier: `stage`, and what was read before the call, may be written again; and has
@@ -127,13 +150,9 @@ __device__ __forceinline__ void multiply_rows(
     for (C& dot : row) dot = 0;
   for (long piece = 0; piece == 0 || piece < a.of.cols; piece += T::kPiece) {
     const int quads = T::quads_of(a.of.cols - piece);
-#pragma unroll 1
-    for (int t = static_cast<int>(threadIdx.x); t < T::kSize * T::kPiece; t += kThreads) {
-      const int i = t / T::kPiece, j = t % T::kPiece, to = i * 4 * T::kStageRow + j;
-      if (j >= 4 * quads) continue;
-      reinterpret_cast<C*>(left)[to] = a.at(i, piece + j);
-      reinterpret_cast<C*>(right)[to] = b.at(i, piece + j);
-    }
+    constexpr int kPitch = 4 * T::kStageRow;
+    stage_rows<T::kSize, T::kPiece, kPitch>(reinterpret_cast<C*>(left), a, 0, piece, 4 * quads);
+    stage_rows<T::kSize, T::kPiece, kPitch>(reinterpret_cast<C*>(right), b, 0, piece, 4 * quads);
     __syncthreads();
 #pragma unroll 1
     for (int t = 0; t < quads && works; ++t) {
@@ -182,14 +201,9 @@ __device__ __forceinline__ void add_product(Quad<C>* stage, const Quad<C>* weigh
   const long rows = b.of.rows - b.first, cols = b.of.cols - column;
   for (int piece = 0; piece < T::kSize && piece < rows; piece += T::kPiece) {
     const int quads = T::quads_of(rows - piece);
-#pragma unroll 1
-    for (int t = static_cast<int>(threadIdx.x); t < 4 * quads * T::kPanel; t += kThreads) {
-      const int i = t / T::kPanel;
-      for (int p = 0; p < T::kPanels && p * T::kPanel < cols; ++p) {
-        const int j = p * T::kPanel + t % T::kPanel;
-        reinterpret_cast<C*>(stage)[i * T::kWidth + j] = b.at(piece + i, column + j);
-      }
-    }
+    for (int p = 0; p < T::kPanels && p * T::kPanel < cols; ++p)
+      stage_rows<T::kPiece, T::kPanel, T::kWidth>(reinterpret_cast<C*>(stage) + p * T::kPanel, b,
+                                                  piece, column + p * T::kPanel, T::kPanel);
     __syncthreads();
 #pragma unroll 1
     for (int t = 0; t < quads && works; ++t) {
