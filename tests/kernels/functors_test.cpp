@@ -289,6 +289,8 @@ class Functors : public ::testing::TestWithParam<const char*> {
       GTEST_SKIP() << "not on this processor, or not in this build: " << GetParam();
     }
   }
+
+ private:
   testing::Machine machine_;
 };
 
@@ -323,7 +325,7 @@ TEST_P(Functors, TernaryAgreeWithLongDouble) {
 TEST_P(Functors, OwnMathIsRightOverTheWholeRange) {
   std::vector<std::vector<float>> in(3);
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 8191) {
-    const float x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
     for (auto& v : in) v.push_back(x);
   }
   for (int i = 0; i < 200000; ++i) {  // densely where the functions bend

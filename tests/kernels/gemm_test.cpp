@@ -142,6 +142,8 @@ class GemmTest : public testing::Test {
     limit_simd_target(set);
     is_fused = std::string_view(simd_target()) != "baseline";
   }
+
+ private:
   const int before_ = accrue::get_num_threads();
 };
 

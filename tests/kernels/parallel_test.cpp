@@ -25,6 +25,8 @@ using accrue::kernels::cpu::parallel_for;
 class Parallel : public testing::Test {
  protected:
   void TearDown() override { set_num_threads(before_); }
+
+ private:
   const int before_ = get_num_threads();
 };
 

@@ -151,7 +151,7 @@ TEST(Extremum, IsFoundAlongEveryDimensionAndStride) {
         const Values high_at = extremum(argmax, t, to, int64).to_vector<double>();
         const Values low_at = extremum(argmin, t, to, int64).to_vector<double>();
         for (size_t i = 0; i < high.size(); ++i) {
-          const int64_t k = static_cast<int64_t>(i);
+          const auto k = static_cast<int64_t>(i);
           const int64_t first = k / step * step * n + k % step;
           Values line;
           for (int64_t j = 0; j < n; ++j) line.push_back(v[static_cast<size_t>(first + j * step)]);

@@ -21,7 +21,7 @@ void at_once(const std::function<void(int)>& body) {
 }
 
 class Concurrency : public testing::TestWithParam<std::string> {
- protected:
+ private:
   const Threads two_ = Threads(2);
 };
 

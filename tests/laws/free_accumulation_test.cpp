@@ -16,7 +16,7 @@ constexpr int64_t kMicro = 6;
 
 class FreeAccumulation : public testing::TestWithParam<std::string> {
  protected:
-  Subject subject_ = make_subject(GetParam());
+  Subject subject = make_subject(GetParam());
 };
 
 TEST_P(FreeAccumulation, SecondMicroStepLaunchesExactlyTheFirstOnesKernels) {
@@ -24,13 +24,13 @@ TEST_P(FreeAccumulation, SecondMicroStepLaunchesExactlyTheFirstOnesKernels) {
   int64_t first_bytes = 0, second_bytes = 0;
   {
     const Trace trace;
-    subject_.loss(0, kMicro).backward();
+    subject.loss(0, kMicro).backward();
     first = trace.names();
     first_bytes = trace.bytes();
   }
   {
     const Trace trace;
-    subject_.loss(kMicro, kMicro).backward();
+    subject.loss(kMicro, kMicro).backward();
     second = trace.names();
     second_bytes = trace.bytes();
     EXPECT_EQ(trace.count("fill"), 0);
@@ -40,39 +40,39 @@ TEST_P(FreeAccumulation, SecondMicroStepLaunchesExactlyTheFirstOnesKernels) {
   }
   EXPECT_EQ(first, second);
   // All it moves in addition is the gradient it adds to, read once.
-  EXPECT_EQ(second_bytes - first_bytes, subject_.model->num_parameters() * 4);
+  EXPECT_EQ(second_bytes - first_bytes, subject.model->num_parameters() * 4);
 }
 
 TEST_P(FreeAccumulation, GradientsKeepTheirAddress) {
   const auto addresses = [&] {
     std::vector<const void*> all;
-    for (const Tensor& p : subject_.model->parameters()) all.push_back(p.grad().view().data);
+    for (const Tensor& p : subject.model->parameters()) all.push_back(p.grad().view().data);
     return all;
   };
-  subject_.loss(0, kMicro).backward();
+  subject.loss(0, kMicro).backward();
   const auto before = addresses();
   for (int window = 0; window < 3; ++window) {
-    subject_.model->zero_grad();
-    subject_.accumulate({kMicro, kMicro});
+    subject.model->zero_grad();
+    subject.accumulate({kMicro, kMicro});
     EXPECT_EQ(addresses(), before);
   }
 }
 
 TEST_P(FreeAccumulation, ZeroGradLaunchesNothingAndKeepsTheMemory) {
-  subject_.loss(0, kMicro).backward();
+  subject.loss(0, kMicro).backward();
   const int64_t live = memory_stats().of(MemoryKind::gradient).live;
   const Trace trace;
-  subject_.model->zero_grad();
+  subject.model->zero_grad();
   EXPECT_TRUE(trace.calls().empty());
   EXPECT_EQ(memory_stats().of(MemoryKind::gradient).live, live);
-  for (const Tensor& p : subject_.model->parameters()) EXPECT_FALSE(p.grad().defined());
+  for (const Tensor& p : subject.model->parameters()) EXPECT_FALSE(p.grad().defined());
 }
 
 TEST_P(FreeAccumulation, PeakMemoryOfEightMicroBatchesIsThatOfOne) {  // B41
   const auto peak = [&](size_t count) {
-    subject_.model->zero_grad();
+    subject.model->zero_grad();
     reset_peak_memory_stats();
-    subject_.accumulate(std::vector<int64_t>(count, kMicro));
+    subject.accumulate(std::vector<int64_t>(count, kMicro));
     return memory_stats().total.peak;
   };
   peak(1);  // makes the gradients
@@ -83,9 +83,9 @@ TEST_P(FreeAccumulation, PeakMemoryOfEightMicroBatchesIsThatOfOne) {  // B41
 TEST_P(FreeAccumulation, AfterTheFirstStepTheSystemIsAskedForNothing) {
   // A law of the caching allocator; under the address sanitizer the default is to ask every time.
   memory_testing::set_pass_through(false);
-  optim::AdamW optimizer(subject_.model->named_parameters(), {.lr = 1e-3});
+  optim::AdamW optimizer(subject.model->named_parameters(), {.lr = 1e-3});
   const auto step = [&] {
-    subject_.accumulate(std::vector<int64_t>(8, kMicro));
+    subject.accumulate(std::vector<int64_t>(8, kMicro));
     optimizer.step({.grad_scale = 1.0 / kBatch});
     optimizer.zero_grad();
   };
@@ -100,7 +100,7 @@ TEST_P(FreeAccumulation, AfterTheFirstStepTheSystemIsAskedForNothing) {
 
 TEST_P(FreeAccumulation, EachTapeIsGoneBeforeTheNextForward) {  // B47
   const int64_t nodes = Node::live();
-  subject_.loss(0, kMicro).backward();
+  subject.loss(0, kMicro).backward();
   EXPECT_EQ(Node::live(), nodes);
 }
 
