@@ -16,7 +16,6 @@ namespace {
 using namespace accrue;
 using namespace accrue::testing;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

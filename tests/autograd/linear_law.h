@@ -68,7 +68,7 @@ inline Tensor laid(const Values& v, const Dims& shape, Lie lie, DType dtype = DT
                                    dtype);
   kernels::fill(99, into(big));
   const Layout all = big.layout();
-  const Tensor y =
+  Tensor y =
       big.alias(lie == Lie::transposed     ? layout::permute(all, order)
                 : lie == Lie::every_second ? layout::slice(all, rank - 1, 0, wide[rank - 1], 2)
                                            : layout::narrow(all, 0, 3, shape[0]));

@@ -13,7 +13,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A leaf with that gradient.
 Tensor with_grad(double value) {
-  const Tensor x = ones({2}).set_requires_grad();
+  Tensor x = ones({2}).set_requires_grad();
   set_grad(x, full({2}, value));
   return x;
 }

@@ -33,7 +33,7 @@ class Idx : public ::testing::Test {
   /// Rejected with a FileError that names the path.
   std::string rejected(const Bytes& bytes) {
     write_file(path, bytes);
-    const std::string text = message_of<FileError>([&] { io::read_idx(path); });
+    std::string text = message_of<FileError>([&] { io::read_idx(path); });
     EXPECT_THAT(text, AllOf(StartsWith("idx: "), HasSubstr(path)));
     return text;
   }

@@ -235,7 +235,7 @@ Tensor laid(const Tensor& x, Lie lie) {
     at.offset = lie == Lie::dense ? 0 : 3;
     for (int d = 0; lie == Lie::odd_strides && d < rank; ++d)
       if (at.shape[d] == 1) at.strides[d] = 1000003;
-    const Tensor y = big.alias(at);
+    Tensor y = big.alias(at);
     kernels::copy(x, into(y));
     return y;
   }
@@ -249,7 +249,7 @@ Tensor laid(const Tensor& x, Lie lie) {
   if (lie == Lie::behind) big[0] += 3;
   const Tensor memory = full(big, 99, x.dtype(), x.device());
   const Layout all = memory.layout();
-  const Tensor y =
+  Tensor y =
       memory.alias(lie == Lie::transposed     ? layout::permute(all, order)
                    : lie == Lie::every_second ? layout::slice(all, rank - 1, 0, big[rank - 1], 2)
                                               : layout::narrow(all, 0, 3, x.shape()[0]));

@@ -20,7 +20,6 @@ using test::give;
 using test::leaf;
 using test::message;
 using test::values;
-using testing::AllOf;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -31,10 +31,8 @@ using test::leaf;
 using test::message;
 using test::values;
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 

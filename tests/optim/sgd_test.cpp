@@ -14,7 +14,6 @@ using optim::SGDOptions;
 using test::give;
 using test::leaf;
 using test::values;
-using testing::DoubleEq;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -21,7 +21,7 @@ class Data : public ::testing::Test {
  protected:
   Data() { write_data(folder); }
   std::string rejected() {
-    const std::string text = message_of<FileError>([&] { load_fashion_mnist(folder.path()); });
+    std::string text = message_of<FileError>([&] { load_fashion_mnist(folder.path()); });
     EXPECT_THAT(text, AllOf(HasSubstr(folder.path()), Not(HasSubstr("\n"))));
     return text;
   }
