@@ -40,7 +40,7 @@ class Idx : public ::testing::Test {
 };
 
 TEST_F(Idx, WhatIsWrittenIsReadPlainAndPacked) {
-  const Bytes content = counting(3 * 4 * 5);
+  const Bytes content = counting(60);
   for (const Bytes& bytes : {idx({3, 4, 5}, content), packed(idx({3, 4, 5}, content)),
                              packed(idx({3, 4, 5}, content), 0)}) {
     const Tensor x = read(bytes);

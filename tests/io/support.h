@@ -1,5 +1,6 @@
 // What the tests of files share: a folder that goes away with the test, files by their bytes.
 #pragma once
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -8,7 +9,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 namespace accrue::test {
 
