@@ -50,7 +50,7 @@ inline Values doubled(Values v) {
 enum class Lie : uint8_t { dense, transposed, every_second, behind };
 /// The same values in memory of another layout.
 inline Tensor laid(const Values& v, const Dims& shape, Lie lie, DType dtype = DType::float64) {
-  const Tensor x = make(v, shape, dtype);
+  Tensor x = make(v, shape, dtype);
   const int rank = shape.size();
   if (lie == Lie::dense || rank == 0) return x;
   Dims around, order;

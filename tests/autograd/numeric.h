@@ -1,8 +1,9 @@
 // What the tests of operators share: tensors of random numbers, finite differences, and comparison
 // of bits.
 #pragma once
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
@@ -43,7 +44,7 @@ inline void expect_same(const Tensor& a, const Tensor& b, const std::string& wha
   const std::vector<double> x = values(a), y = values(b);
   for (size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i]) && std::isnan(y[i])) continue;
-    ASSERT_EQ(std::memcmp(&x[i], &y[i], sizeof(double)), 0)
+    ASSERT_EQ(std::bit_cast<uint64_t>(x[i]), std::bit_cast<uint64_t>(y[i]))
         << what << " element " << i << ": " << x[i] << " and " << y[i];
   }
 }

@@ -173,11 +173,12 @@ TEST(Extremum, TheFirstOfEqualsAndTheFirstNanWin) {
     set_num_threads(threads);
     for (const int64_t n : {1, 3, 8, 16, 17, 64, 1031, 100000}) {
       Values v(static_cast<size_t>(n), 0);
-      v[static_cast<size_t>(n / 2)] = v.back() = 3;
-      EXPECT_EQ(extremum(argmax, tensor(v, {n}), {1}, int64).item(), static_cast<double>(n / 2));
-      v[static_cast<size_t>(n / 3)] = v.back() = kNan;
+      const int64_t half = n / 2, third = n / 3;
+      v[static_cast<size_t>(half)] = v.back() = 3;
+      EXPECT_EQ(extremum(argmax, tensor(v, {n}), {1}, int64).item(), static_cast<double>(half));
+      v[static_cast<size_t>(third)] = v.back() = kNan;
       for (const auto f : {argmax, argmin}) {
-        EXPECT_EQ(extremum(f, tensor(v, {n}), {1}, int64).item(), static_cast<double>(n / 3));
+        EXPECT_EQ(extremum(f, tensor(v, {n}), {1}, int64).item(), static_cast<double>(third));
       }
       for (const auto f : {amax, amin}) {
         EXPECT_TRUE(std::isnan(extremum(f, tensor(v, {n}), {1}, float32).item())) << n;

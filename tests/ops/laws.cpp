@@ -1,7 +1,8 @@
 #include "tests/ops/laws.h"
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <numeric>
 #include <random>
 
@@ -276,7 +277,7 @@ void expect_same(const Tensor& got, const Tensor& right, const std::string& what
   const std::vector<double> a = values(got), b = values(right);
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    ASSERT_EQ(std::memcmp(&a[i], &b[i], sizeof(double)), 0)
+    ASSERT_EQ(std::bit_cast<uint64_t>(a[i]), std::bit_cast<uint64_t>(b[i]))
         << what << ", element " << i << " of " << got.shape() << ": " << a[i] << ", not " << b[i]
         << " (difference " << a[i] - b[i] << ")";
   }
