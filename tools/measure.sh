@@ -28,6 +28,9 @@ echo "include <accrue/accrue.h>  $(best_ms ${CXX:-c++} -std=c++20 $include -c "$
 strip -o "$work/accrue" "$accrue"
 echo "stripped accrue            $(stat -c %s "$work/accrue") bytes  [5000000]"
 echo "process start and end      $(best_ms "$work/accrue" --version) ms  [20]"
+if seconds=$(tools/kernels.sh "$build" | grep 'of processor time'); then
+  echo "nvcc, the CUDA backend     $seconds"
+fi
 if command -v python3 >/dev/null; then
   python3 - "$work/accrue" <<'PYTHON'
 import os, subprocess, sys
