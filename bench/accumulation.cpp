@@ -6,6 +6,11 @@
 // micro-batch is a tensor of its own, and is then added to `.grad` by a kernel of its own.
 //
 //   accrue_bench_accumulation --benchmark_filter=N:8$      names: accumulation/N:8
+//   accrue_bench_accumulation --device cuda
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+
 #include "timing.h"
 #include <benchmark/benchmark.h>
 
@@ -80,17 +85,21 @@ class Training {
 void run(benchmark::State& state, Add how) {
   manual_seed(1);
   const DataSet data;
-  const int64_t before = memory_stats().total.live;
+  const Device device = default_device();
+  const int64_t before = memory_stats(device).total.live;
   Training training(data, state.range(0), how);
   for (int64_t i = 0; i < kWarmUp; ++i) training.step();
-  reset_peak_memory_stats();
+  reset_peak_memory_stats(device);
   std::vector<double> times;
   while (state.KeepRunning())
-    times.push_back(seconds([&] { benchmark::DoNotOptimize(training.step()); }));
+    times.push_back(seconds([&] {
+      benchmark::DoNotOptimize(training.step());
+      synchronize(device);
+    }));
   const double step = median(times);
   state.counters["steps/s"] = 1 / step;
   state.counters["samples/s"] = static_cast<double>(kStep) / step;
-  state.counters["peak_bytes"] = static_cast<double>(memory_stats().total.peak - before);
+  state.counters["peak_bytes"] = static_cast<double>(memory_stats(device).total.peak - before);
   const kernels::Trace trace;
   training.step();
   state.counters["kernels"] = static_cast<double>(trace.calls().size());
@@ -106,7 +115,28 @@ void arguments(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(accumulation)->Apply(arguments);
 BENCHMARK(accumulation_separate_add)->Apply(arguments);
 
+/// Takes `--device NAME` out of the arguments and makes it the default device.
+void take_device(int& argc, char** argv) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--device") != 0) continue;
+    set_default_device(Device::parse(argv[i + 1]));
+    std::rotate(argv + i, argv + i + 2, argv + argc);
+    argc -= 2;
+    return;
+  }
+}
+
 }  // namespace
 }  // namespace accrue::bench
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  try {
+    accrue::bench::take_device(argc, argv);
+  } catch (const accrue::DeviceError& error) {
+    std::cerr << "accrue_bench_accumulation: " << error.what() << '\n';
+    return 2;
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -88,7 +88,7 @@ class OpOnCuda : public OnExecutor, public ::testing::WithParamInterface<Row> {
       for (const Tensor& g : got.gradients) EXPECT_TRUE(!g.defined() || g.device() == device);
       first = on_host(got);
     });
-    EXPECT_GT(work(), before) << "no kernel ran";
+    EXPECT_TRUE(before == 0 || work() > before) << "no kernel ran";
   }
 
  private:
