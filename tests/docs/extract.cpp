@@ -44,7 +44,7 @@ std::vector<Snippet> snippets_of(std::istream& document) {
 }
 
 void write(const Snippet& s, const std::string& suite, std::ostream& out) {
-  const std::string name = "line_" + std::to_string(s.line);
+  const std::string test = "line_" + std::to_string(s.line), name = suite + "_" + test;
   std::string includes;
   std::string code;
   std::istringstream lines(s.code);
@@ -58,7 +58,7 @@ void write(const Snippet& s, const std::string& suite, std::ostream& out) {
     code.replace(main_at, std::string("int main()").size(), "void run()");
     out << code;
   }
-  out << "}  // namespace " << name << "\nTEST(" << suite << ", " << name << ") {\n  ";
+  out << "}  // namespace " << name << "\nTEST(" << suite << ", " << test << ") {\n  ";
   if (s.has_output)
     out << "EXPECT_EQ(accrue::docs::printed_by(" << name << "::run), R\"__(" << s.output
         << ")__\");\n";
