@@ -187,13 +187,21 @@ void attention_grad(const ConstView& dy, const ConstView& q, const ConstView& k,
                           Target<C>(dq), q_tiles, in.heads * q_tiles),
                    "attention_grad");
         }
-        const long k_tiles = (in.k.rows + T::kSize - 1) / T::kSize, v_blocks = columns_of(dv);
-        if (v_blocks + columns_of(dk) > 0 && in.heads * k_tiles > 0) {
+        const long k_tiles = (in.k.rows + T::kSize - 1) / T::kSize;
+        const auto key_grads = [&](const Dest& to_k, const Dest& to_v) {
+          const long v_blocks = columns_of(to_v);
+          if (v_blocks + columns_of(to_k) == 0 || in.heads * k_tiles == 0) return;
           const dim3 grid(blocks_for(in.heads * k_tiles, 1, kMostTiles),
-                          blocks_for(v_blocks + columns_of(dk), 1));
+                          blocks_for(v_blocks + columns_of(to_k), 1));
           on.check(LAUNCH((attention_key_grad_kernel<C, kAny>), grid, kThreads, 0, on.stream(), b,
-                          Target<C>(dk), Target<C>(dv), v_blocks, k_tiles, in.heads * k_tiles),
+                          Target<C>(to_k), Target<C>(to_v), v_blocks, k_tiles, in.heads * k_tiles),
                    "attention_grad");
+        };
+        if (dk.view.data == dv.view.data) {  // one gradient, of a tensor that is key and value
+          key_grads(dk, Dest());
+          key_grads(Dest(), dv);
+        } else {
+          key_grads(dk, dv);
         }
       },
       q, k, v, dy);
