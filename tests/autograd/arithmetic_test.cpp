@@ -148,7 +148,7 @@ TEST(Cast, RoundsTruncatesAndLetsGradientsBack) {
   sum(to(x, DType::bfloat16) * tensor({1, 2, 3}, DType::bfloat16)).backward();
   EXPECT_EQ(x.grad().dtype(), kDouble);
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{1, 2, 3}));
-  EXPECT_EQ(to(x, Device::cpu()).view().data, x.view().data);
+  EXPECT_EQ(to(x, x.device()).view().data, x.view().data);
 }
 
 TEST(Arithmetic, ErrorsNameShapesAndDimension) {

@@ -88,9 +88,9 @@ TEST(Dropout, WithoutMemoryItTakesNoRandomNumber) {
   const Tensor x = wavy({2, 3, 4});
   const auto drawn = [](const auto& f) {
     const uint64_t before = default_generator().state().call;
-    memory_testing::fail_allocation(1);
+    memory_testing::fail_allocation(1, false, default_device());
     EXPECT_THROW(f(), OutOfMemory);
-    memory_testing::fail_allocation(0);
+    memory_testing::fail_allocation(0, false, default_device());
     return default_generator().state().call - before;
   };
   EXPECT_EQ(drawn([&] { dropout(x, 0.5); }), 0U);

@@ -10,7 +10,7 @@
 namespace accrue {
 namespace {
 
-const TensorSpec kPair{{2}, DType::float32, {}};
+TensorSpec pair() { return {{2}, DType::float32, default_device()}; }
 
 std::vector<double> values(const GradSlot& slot) { return slot.value().to_vector<double>(); }
 const void* address(const GradSlot& slot) { return slot.value().view().data; }
@@ -18,7 +18,7 @@ using Values = std::vector<double>;
 
 TEST(GradSlot, EmptyIntoOverwrites) {
   GradSlot slot;
-  const Dest d = slot.into(kPair);
+  const Dest d = slot.into(pair());
   EXPECT_EQ(d.write, Write::overwrite);
   kernels::copy(tensor({1, 2}), d);
   EXPECT_TRUE(slot.holds());
@@ -28,7 +28,7 @@ TEST(GradSlot, EmptyIntoOverwrites) {
 TEST(GradSlot, EmptyOntoFillsWithZeroThenAdds) {
   GradSlot slot;
   kernels::Trace trace;
-  const Dest d = slot.onto(kPair);
+  const Dest d = slot.onto(pair());
   EXPECT_EQ(d.write, Write::add);
   EXPECT_EQ(trace.names(), std::vector<std::string>{"fill"});
   EXPECT_EQ(values(slot), (Values{0, 0}));
@@ -37,26 +37,26 @@ TEST(GradSlot, EmptyOntoFillsWithZeroThenAdds) {
 TEST(GradSlot, EmptyAddBorrowsInAPassAndCopiesInALeaf) {
   const Tensor g = tensor({1, 2});
   GradSlot pass;
-  pass.add(g, kPair);
+  pass.add(g, pair());
   EXPECT_EQ(address(pass), g.view().data);
   GradSlot leaf(GradSlot::Owner::leaf);
-  leaf.add(g, kPair);
+  leaf.add(g, pair());
   EXPECT_NE(address(leaf), g.view().data);
   EXPECT_EQ(values(leaf), (Values{1, 2}));
 }
 
 TEST(GradSlot, OwnedAddsInPlaceByEveryDoor) {
   GradSlot slot;
-  kernels::copy(tensor({1, 2}), slot.into(kPair));
+  kernels::copy(tensor({1, 2}), slot.into(pair()));
   const void* where = address(slot);
-  const Dest again = slot.into(kPair);
+  const Dest again = slot.into(pair());
   EXPECT_EQ(again.write, Write::add);
   kernels::copy(tensor({10, 20}), again);
   kernels::Trace trace;
-  const Dest on = slot.onto(kPair);
+  const Dest on = slot.onto(pair());
   EXPECT_EQ(trace.count("fill"), 0);
   kernels::copy(tensor({100, 200}), on);
-  slot.add(tensor({1000, 2000}), kPair);
+  slot.add(tensor({1000, 2000}), pair());
   EXPECT_EQ(address(slot), where);
   EXPECT_EQ(values(slot), (Values{1111, 2222}));
 }
@@ -65,9 +65,9 @@ TEST(GradSlot, BorrowedIsAdoptedWhenTheLenderIsGone) {
   GradSlot slot;
   Tensor g = tensor({1, 2});
   const void* where = g.view().data;
-  slot.add(g, kPair);
+  slot.add(g, pair());
   g = {};
-  slot.add(tensor({10, 20}), kPair);
+  slot.add(tensor({10, 20}), pair());
   EXPECT_EQ(address(slot), where);
   EXPECT_EQ(values(slot), (Values{11, 22}));
 }
@@ -75,11 +75,11 @@ TEST(GradSlot, BorrowedIsAdoptedWhenTheLenderIsGone) {
 TEST(GradSlot, BorrowedIsCopiedOnceWhileTheLenderReads) {
   GradSlot slot;
   const Tensor g = tensor({1, 2});
-  slot.add(g, kPair);
-  slot.add(tensor({10, 20}), kPair);
+  slot.add(g, pair());
+  slot.add(tensor({10, 20}), pair());
   const void* where = address(slot);
   EXPECT_NE(where, g.view().data);
-  slot.add(tensor({100, 200}), kPair);
+  slot.add(tensor({100, 200}), pair());
   EXPECT_EQ(address(slot), where);
   EXPECT_EQ(values(slot), (Values{111, 222}));
   EXPECT_EQ(g.to_vector<double>(), (Values{1, 2}));
@@ -88,36 +88,36 @@ TEST(GradSlot, BorrowedIsCopiedOnceWhileTheLenderReads) {
 TEST(GradSlot, BorrowedViewOfALivingStorageIsCopied) {
   GradSlot slot;
   Tensor base = tensor({1, 2});
-  slot.add(base.alias(base.layout()), kPair);  // the view object is gone, the storage is not
-  slot.add(tensor({10, 20}), kPair);
+  slot.add(base.alias(base.layout()), pair());  // the view object is gone, the storage is not
+  slot.add(tensor({10, 20}), pair());
   EXPECT_EQ(values(slot), (Values{11, 22}));
   EXPECT_EQ(base.to_vector<double>(), (Values{1, 2}));
 }
 
 TEST(GradSlot, BorrowedOverlappingElementsAreNeverAddedTo) {
   GradSlot slot;
-  slot.add(scalar(1).alias(layout::expand(scalar(1).layout(), {2})), kPair);
-  slot.add(tensor({10, 20}), kPair);
+  slot.add(scalar(1).alias(layout::expand(scalar(1).layout(), {2})), pair());
+  slot.add(tensor({10, 20}), pair());
   EXPECT_EQ(values(slot), (Values{11, 21}));
 }
 
 TEST(GradSlot, AddSumsWhatTheGradientLacks) {
   GradSlot slot;
-  slot.add(tensor({{1, 2}, {10, 20}}), kPair);
+  slot.add(tensor({{1, 2}, {10, 20}}), pair());
   EXPECT_EQ(values(slot), (Values{11, 22}));
-  slot.add(tensor({{1, 2}, {10, 20}}), kPair);
+  slot.add(tensor({{1, 2}, {10, 20}}), pair());
   EXPECT_EQ(values(slot), (Values{22, 44}));
 }
 
 TEST(GradSlot, ResetKeepsALeafsMemoryAndForgetsItsContent) {
   GradSlot slot(GradSlot::Owner::leaf);
-  slot.add(tensor({1, 2}), kPair);
+  slot.add(tensor({1, 2}), pair());
   const void* where = address(slot);
   kernels::Trace trace;
   slot.reset();
   EXPECT_TRUE(trace.calls().empty());
   EXPECT_FALSE(slot.holds());
-  const Dest d = slot.into(kPair);
+  const Dest d = slot.into(pair());
   EXPECT_EQ(d.write, Write::overwrite);
   EXPECT_EQ(d.view.data, where);
 }
@@ -127,16 +127,16 @@ TEST(GradSlot, BoundBufferIsWhereTheGradientLies) {
   const Tensor bucket = tensor({7, 7, 7, 7});
   slot.bind(bucket.alias(layout::narrow(bucket.layout(), 0, 1, 2)));
   EXPECT_FALSE(slot.holds());
-  slot.add(tensor({1, 2}), kPair);
-  slot.add(tensor({1, 2}), kPair);
+  slot.add(tensor({1, 2}), pair());
+  slot.add(tensor({1, 2}), pair());
   EXPECT_EQ(bucket.to_vector<double>(), (Values{7, 2, 4, 7}));
 }
 
 TEST(GradSlot, LeafMemoryIsCountedAsGradient) {
-  const auto live = [] { return memory_stats().of(MemoryKind::gradient).live; };
+  const auto live = [] { return memory_stats(default_device()).of(MemoryKind::gradient).live; };
   const int64_t before = live();
   GradSlot slot(GradSlot::Owner::leaf);
-  slot.add(tensor({1, 2}), kPair);
+  slot.add(tensor({1, 2}), pair());
   EXPECT_EQ(live() - before, 8);
   slot.release();
   EXPECT_EQ(live(), before);
@@ -144,11 +144,11 @@ TEST(GradSlot, LeafMemoryIsCountedAsGradient) {
 
 TEST(GradSlot, SpoiledThrowsUntilReset) {
   GradSlot slot(GradSlot::Owner::leaf);
-  slot.add(tensor({1, 2}), kPair);
+  slot.add(tensor({1, 2}), pair());
   slot.spoil();
   EXPECT_THROW(slot.value(), AutogradError);
   slot.reset();
-  slot.add(tensor({3, 4}), kPair);
+  slot.add(tensor({3, 4}), pair());
   EXPECT_EQ(values(slot), (Values{3, 4}));
 }
 

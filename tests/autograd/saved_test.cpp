@@ -19,7 +19,7 @@ using Values = std::vector<double>;
 Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, DType::float64).set_requires_grad();
 }
-const Tensor kOnes = ones({2}, DType::float64);
+Tensor two_ones() { return ones({2}, DType::float64); }
 
 TEST(Saved, case_VI_03_AChangedSavedTensorIsAnErrorWithAnAction) {
   Tensor x = leaf({1, 2});
@@ -28,7 +28,7 @@ TEST(Saved, case_VI_03_AChangedSavedTensorIsAnErrorWithAnAction) {
     const NoGrad off;
     y += 1.0;
   }
-  EXPECT_THAT([&] { y.backward({.gradient = kOnes}); },
+  EXPECT_THAT([&] { y.backward({.gradient = two_ones()}); },
               ThrowsMessage<AutogradError>(AllOf(HasSubstr("exp: "), HasSubstr("shape [2]"),
                                                  HasSubstr("at version 1"), HasSubstr("version 0"),
                                                  HasSubstr("clone it first"))));
@@ -40,18 +40,18 @@ TEST(Saved, case_VI_03_AChangedSavedTensorIsAnErrorWithAnAction) {
     const NoGrad off;
     z += 1.0;
   }
-  EXPECT_THROW(sine.backward({.gradient = kOnes}), AutogradError);
-  shifted.backward({.gradient = kOnes});  // z + 3 needs no values
+  EXPECT_THROW(sine.backward({.gradient = two_ones()}), AutogradError);
+  shifted.backward({.gradient = two_ones()});  // z + 3 needs no values
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{1, 1}));
 }
 
 TEST(Saved, case_VI_04_ViewsShareTheVersionCounter) {
   Tensor x = leaf({1, 2});
-  Tensor u = kOnes * 1.0;
+  Tensor u = two_ones() * 1.0;
   Tensor v = detach(u);
   Tensor y = x * v;
   u *= 2.0;
-  EXPECT_THROW(y.backward({.gradient = kOnes}), AutogradError);
+  EXPECT_THROW(y.backward({.gradient = two_ones()}), AutogradError);
 }
 
 TEST(Saved, AGradientThatIsAddedToIsAChangedTensor) {

@@ -74,7 +74,7 @@ TEST(Softmax, ARowDoesNotDependOnTheOthersNorOnItsLayoutNorOnThreads) {
   for (auto f : {softmax, log_softmax}) {
     set_num_threads(1);
     const Values all = values(f(x, 1));
-    EXPECT_EQ(values(f(scattered(x), 1)), all);
+    expect_same_of_any_layout(values(f(scattered(x), 1)), all, 1e-6);
     for (int64_t r = 0; r < 7; ++r) {
       const Tensor row = x.alias(layout::narrow(x.layout(), 0, r, 1));
       EXPECT_EQ(values(f(row, 1)), Values(all.begin() + r * n, all.begin() + (r + 1) * n));

@@ -16,7 +16,11 @@ constexpr int kUsers = 4;
 /// body(0) ... body(kUsers - 1), each in a thread of its own.
 void at_once(const std::function<void(int)>& body) {
   std::vector<std::thread> users;
-  for (int user = 0; user < kUsers; ++user) users.emplace_back(body, user);
+  for (int user = 0; user < kUsers; ++user)
+    users.emplace_back([&body, user, device = default_device()] {
+      set_default_device(device);
+      body(user);
+    });
   for (std::thread& user : users) user.join();
 }
 
@@ -27,20 +31,22 @@ class Concurrency : public testing::TestWithParam<std::string> {
 
 TEST_P(Concurrency, OneModelAnswersSeveralThreads) {
   const Subject shared = make_subject(GetParam());
-  const double alone = shared.loss(0, 12).item();
+  const double alone = shared.loss(0, micro_rows()).item();
   at_once([&](int) {
     const NoGrad no_grad;
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(shared.loss(0, 12).item(), alone);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(shared.loss(0, micro_rows()).item(), alone);
   });
 }
 
 TEST_P(Concurrency, DisjointGraphsAreWalkedByTheirThreads) {
   std::vector<Subject> own;
   for (int user = 0; user < kUsers; ++user) own.push_back(make_subject(GetParam()));
-  own[0].accumulate({5, 7});
+  own[0].accumulate({micro_rows(), 2 * micro_rows()});
   const std::vector<float> alone = own[0].gradients();
   own[0].model->zero_grad();
-  at_once([&](int user) { own[static_cast<size_t>(user)].accumulate({5, 7}); });
+  at_once([&](int user) {
+    own[static_cast<size_t>(user)].accumulate({micro_rows(), 2 * micro_rows()});
+  });
   for (const Subject& subject : own) EXPECT_EQ(subject.gradients(), alone);
 }
 

@@ -12,7 +12,6 @@ namespace accrue::laws {
 namespace {
 
 using kernels::Trace;
-constexpr int64_t kMicro = 6;
 
 class FreeAccumulation : public testing::TestWithParam<std::string> {
  protected:
@@ -24,13 +23,13 @@ TEST_P(FreeAccumulation, SecondMicroStepLaunchesExactlyTheFirstOnesKernels) {
   int64_t first_bytes = 0, second_bytes = 0;
   {
     const Trace trace;
-    subject.loss(0, kMicro).backward();
+    subject.loss(0, micro_rows()).backward();
     first = trace.names();
     first_bytes = trace.bytes();
   }
   {
     const Trace trace;
-    subject.loss(kMicro, kMicro).backward();
+    subject.loss(micro_rows(), micro_rows()).backward();
     second = trace.names();
     second_bytes = trace.bytes();
     EXPECT_EQ(trace.count("fill"), 0);
@@ -49,31 +48,31 @@ TEST_P(FreeAccumulation, GradientsKeepTheirAddress) {
     for (const Tensor& p : subject.model->parameters()) all.push_back(p.grad().view().data);
     return all;
   };
-  subject.loss(0, kMicro).backward();
+  subject.loss(0, micro_rows()).backward();
   const auto before = addresses();
   for (int window = 0; window < 3; ++window) {
     subject.model->zero_grad();
-    subject.accumulate({kMicro, kMicro});
+    subject.accumulate({micro_rows(), micro_rows()});
     EXPECT_EQ(addresses(), before);
   }
 }
 
 TEST_P(FreeAccumulation, ZeroGradLaunchesNothingAndKeepsTheMemory) {
-  subject.loss(0, kMicro).backward();
-  const int64_t live = memory_stats().of(MemoryKind::gradient).live;
+  subject.loss(0, micro_rows()).backward();
+  const int64_t live = memory_stats(default_device()).of(MemoryKind::gradient).live;
   const Trace trace;
   subject.model->zero_grad();
   EXPECT_TRUE(trace.calls().empty());
-  EXPECT_EQ(memory_stats().of(MemoryKind::gradient).live, live);
+  EXPECT_EQ(memory_stats(default_device()).of(MemoryKind::gradient).live, live);
   for (const Tensor& p : subject.model->parameters()) EXPECT_FALSE(p.grad().defined());
 }
 
 TEST_P(FreeAccumulation, PeakMemoryOfEightMicroBatchesIsThatOfOne) {  // B41
   const auto peak = [&](size_t count) {
     subject.model->zero_grad();
-    reset_peak_memory_stats();
-    subject.accumulate(std::vector<int64_t>(count, kMicro));
-    return memory_stats().total.peak;
+    reset_peak_memory_stats(default_device());
+    subject.accumulate(std::vector<int64_t>(count, micro_rows()));
+    return memory_stats(default_device()).total.peak;
   };
   peak(1);  // makes the gradients
   const int64_t one = peak(1);
@@ -82,25 +81,25 @@ TEST_P(FreeAccumulation, PeakMemoryOfEightMicroBatchesIsThatOfOne) {  // B41
 
 TEST_P(FreeAccumulation, AfterTheFirstStepTheSystemIsAskedForNothing) {
   // A law of the caching allocator; under the address sanitizer the default is to ask every time.
-  memory_testing::set_pass_through(false);
+  memory_testing::set_pass_through(false, default_device());
   optim::AdamW optimizer(subject.model->named_parameters(), {.lr = 1e-3});
   const auto step = [&] {
-    subject.accumulate(std::vector<int64_t>(8, kMicro));
+    subject.accumulate(std::vector<int64_t>(8, micro_rows()));
     optimizer.step({.grad_scale = 1.0 / kBatch});
     optimizer.zero_grad();
   };
   step();
-  const MemoryStats before = memory_stats();
+  const MemoryStats before = memory_stats(default_device());
   for (int i = 0; i < 3; ++i) step();
-  EXPECT_EQ(memory_stats().system_requests, before.system_requests);
-  EXPECT_EQ(memory_stats().reserved, before.reserved);
-  EXPECT_EQ(memory_stats().total.live, before.total.live);
-  memory_testing::set_pass_through(ACCRUE_ADDRESS_SANITIZER);
+  EXPECT_EQ(memory_stats(default_device()).system_requests, before.system_requests);
+  EXPECT_EQ(memory_stats(default_device()).reserved, before.reserved);
+  EXPECT_EQ(memory_stats(default_device()).total.live, before.total.live);
+  memory_testing::set_pass_through(ACCRUE_ADDRESS_SANITIZER, default_device());
 }
 
 TEST_P(FreeAccumulation, EachTapeIsGoneBeforeTheNextForward) {  // B47
   const int64_t nodes = Node::live();
-  subject.loss(0, kMicro).backward();
+  subject.loss(0, micro_rows()).backward();
   EXPECT_EQ(Node::live(), nodes);
 }
 

@@ -12,31 +12,32 @@ using testing::ThrowsMessage;
 
 /// No limit again when a test ends, however it ends.
 struct LimitGuard {
-  ~LimitGuard() { set_memory_limit(0); }
+  ~LimitGuard() { set_memory_limit(0, default_device()); }
 };
 
 class MemoryLimit : public testing::TestWithParam<std::string> {};
 
 TEST_P(MemoryLimit, WhatDoesNotFitAtOnceTrainsInPiecesWithTheSameBits) {
   const Subject subject = make_subject(GetParam());
-  subject.accumulate({kBatch});
+  subject.accumulate({rows()});
   const std::vector<float> whole = subject.gradients();
 
-  // Room for the activations of pieces of 6, not for those of 48.
+  // Room for the activations of small pieces, not for those of all rows at once.
+  const std::vector<int64_t> pieces(static_cast<size_t>(rows() / micro_rows()), micro_rows());
   subject.model->zero_grad();
-  reset_peak_memory_stats();
-  subject.accumulate(std::vector<int64_t>(8, 6));
-  const int64_t small_peak = memory_stats().total.peak;
+  reset_peak_memory_stats(default_device());
+  subject.accumulate(pieces);
+  const int64_t small_peak = memory_stats(default_device()).total.peak;
   const LimitGuard guard;
-  set_memory_limit(small_peak);
+  set_memory_limit(small_peak, default_device());
   subject.model->zero_grad();
-  const int64_t live = memory_stats().total.live;
-  EXPECT_THAT([&] { subject.accumulate({kBatch}); },
+  const int64_t live = memory_stats(default_device()).total.live;
+  EXPECT_THAT([&] { subject.accumulate({rows()}); },
               ThrowsMessage<OutOfMemory>(HasSubstr("accumulation steps")));
-  EXPECT_EQ(memory_stats().total.live, live);
+  EXPECT_EQ(memory_stats(default_device()).total.live, live);
   for (const Tensor& p : subject.model->parameters()) EXPECT_FALSE(p.grad().defined());
 
-  subject.accumulate(std::vector<int64_t>(8, 6));
+  subject.accumulate(pieces);
   EXPECT_EQ(subject.gradients(), whole);
 }
 

@@ -71,7 +71,7 @@ TEST(Module, NamesFollowTheTreeAsInPyTorch) {
 }
 
 TEST(Module, ParametersRequireGradAndAreCountedAsParameters) {
-  const auto live = [] { return memory_stats().of(MemoryKind::parameter).live; };
+  const auto live = [] { return memory_stats(default_device()).of(MemoryKind::parameter).live; };
   const int64_t before = live();
   {
     Mlp net;
@@ -259,9 +259,9 @@ TEST(Module, AnOptimizerMadeBeforeToWorksOnIfItHasNoStateAndElseRefuses) {
 
 TEST(Module, AFailedConversionChangesNothing) {
   Mlp net;
-  memory_testing::fail_allocation(3);
+  memory_testing::fail_allocation(3, false, default_device());
   EXPECT_THROW(net.to(DType::float64), OutOfMemory);
-  memory_testing::fail_allocation(0);
+  memory_testing::fail_allocation(0, false, default_device());
   for (const Tensor& p : net.parameters()) EXPECT_EQ(p.dtype(), DType::float32);
 }
 

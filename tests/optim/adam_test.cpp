@@ -154,7 +154,7 @@ TEST(Adam, AStepIsOneKernelForEachParameter) {
 }
 
 TEST(Adam, ItsStateIsCountedAsOptimizerMemory) {
-  const auto live = [] { return memory_stats().of(MemoryKind::optimizer).live; };
+  const auto live = [] { return memory_stats(default_device()).of(MemoryKind::optimizer).live; };
   const int64_t before = live();
   Tensor w = leaf(zeros({1000}));
   AdamW adam({w});

@@ -53,7 +53,7 @@ TEST(Optimizer, case_OP_10_AnAbsentGradientIsSkippedWholly) {
     Tensor w = leaf({1}), other = leaf({1});
     const auto optimizer = make({w, other});
     give(other, {1});
-    const int64_t before = memory_stats().of(MemoryKind::optimizer).live;
+    const int64_t before = memory_stats(default_device()).of(MemoryKind::optimizer).live;
     const uint32_t version = w.version();
     const kernels::Trace trace;
     optimizer->step();
@@ -62,10 +62,12 @@ TEST(Optimizer, case_OP_10_AnAbsentGradientIsSkippedWholly) {
     EXPECT_EQ(w.version(), version);
     EXPECT_EQ(optimizer->steps("0"), 0);
     EXPECT_EQ(optimizer->steps("1"), 1);
-    const int64_t for_other = memory_stats().of(MemoryKind::optimizer).live - before;
+    const int64_t for_other =
+        memory_stats(default_device()).of(MemoryKind::optimizer).live - before;
     give(w, {1});
     optimizer->step();
-    EXPECT_EQ(memory_stats().of(MemoryKind::optimizer).live - before, 2 * for_other);
+    EXPECT_EQ(memory_stats(default_device()).of(MemoryKind::optimizer).live - before,
+              2 * for_other);
     EXPECT_EQ(optimizer->steps("0"), 1);
   }
 }
@@ -337,13 +339,13 @@ TEST(Optimizer, AFailedAllocationChangesNothing) {
     const auto optimizer = make({a, b});
     give(a, {1});
     give(b, {1});
-    const int64_t live = memory_stats().of(MemoryKind::optimizer).live;
-    memory_testing::fail_allocation(2);
+    const int64_t live = memory_stats(default_device()).of(MemoryKind::optimizer).live;
+    memory_testing::fail_allocation(2, false, default_device());
     EXPECT_THROW(optimizer->step(), OutOfMemory);
-    memory_testing::fail_allocation(0);
+    memory_testing::fail_allocation(0, false, default_device());
     EXPECT_EQ(a.item(), 1);
     EXPECT_EQ(optimizer->steps("0"), 0);
-    EXPECT_EQ(memory_stats().of(MemoryKind::optimizer).live, live);
+    EXPECT_EQ(memory_stats(default_device()).of(MemoryKind::optimizer).live, live);
     optimizer->step();
     EXPECT_NE(b.item(), 1);
   }
