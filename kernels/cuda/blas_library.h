@@ -10,19 +10,29 @@
 namespace accrue::kernels::cuda {
 
 // Every function that accrue calls, written once: the members below, and the look-up, go by it.
-#define ACCRUE_CUBLAS(USE)                                                  \
-  USE(cublasCreate_v2)                                                      \
-  USE(cublasDestroy_v2)                                                     \
-  USE(cublasSetStream_v2) USE(cublasSetWorkspace_v2) USE(cublasSetMathMode) \
-      USE(cublasGetStatusString) USE(cublasGemmEx_64) USE(cublasGemmStridedBatchedEx_64)
-#define ACCRUE_CUBLASLT(USE)                                                                \
-  USE(cublasLtMatmulDescCreate)                                                             \
-  USE(cublasLtMatmulDescDestroy)                                                            \
-  USE(cublasLtMatmulDescSetAttribute) USE(cublasLtMatrixLayoutCreate)                       \
-      USE(cublasLtMatrixLayoutDestroy) USE(cublasLtMatrixLayoutSetAttribute)                \
-          USE(cublasLtMatmulPreferenceCreate) USE(cublasLtMatmulPreferenceDestroy)          \
-              USE(cublasLtMatmulPreferenceSetAttribute) USE(cublasLtMatmulAlgoGetHeuristic) \
-                  USE(cublasLtMatmul)
+// clang-format off
+#define ACCRUE_CUBLAS(USE)           \
+  USE(cublasCreate_v2)               \
+  USE(cublasDestroy_v2)              \
+  USE(cublasSetStream_v2)            \
+  USE(cublasSetWorkspace_v2)         \
+  USE(cublasSetMathMode)             \
+  USE(cublasGetStatusString)         \
+  USE(cublasGemmEx_64)               \
+  USE(cublasGemmStridedBatchedEx_64)
+#define ACCRUE_CUBLASLT(USE)                \
+  USE(cublasLtMatmulDescCreate)             \
+  USE(cublasLtMatmulDescDestroy)            \
+  USE(cublasLtMatmulDescSetAttribute)       \
+  USE(cublasLtMatrixLayoutCreate)           \
+  USE(cublasLtMatrixLayoutDestroy)          \
+  USE(cublasLtMatrixLayoutSetAttribute)     \
+  USE(cublasLtMatmulPreferenceCreate)       \
+  USE(cublasLtMatmulPreferenceDestroy)      \
+  USE(cublasLtMatmulPreferenceSetAttribute) \
+  USE(cublasLtMatmulAlgoGetHeuristic)       \
+  USE(cublasLtMatmul)
+// clang-format on
 
 struct BlasLibrary {
 #define ACCRUE_MEMBER(name) decltype(&::name) name = nullptr;
