@@ -26,7 +26,7 @@ echo '#include <accrue/accrue.h>' > "$work/include.cpp"
 grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /processor                 /'
 echo "include <accrue/accrue.h>  $(best_ms ${CXX:-c++} -std=c++20 $include -c "$work/include.cpp" -o "$work/include.o") ms  [2500]"
 strip -o "$work/accrue" "$accrue"
-echo "stripped accrue            $(stat -c %s "$work/accrue") bytes  [5000000]"
+echo "stripped accrue            $(stat -c %s "$work/accrue") bytes  [5000000, without CUDA]"
 echo "process start and end      $(best_ms "$work/accrue" --version) ms  [20]"
 if seconds=$(tools/kernels.sh "$build" | grep 'of processor time'); then
   echo "nvcc, the CUDA backend     $seconds"
