@@ -62,5 +62,6 @@ std::vector<WrongCall> op_errors();
 std::vector<WrongCall> autograd_errors();
 std::vector<WrongCall> nn_errors();
 std::vector<WrongCall> optim_errors();
+std::vector<WrongCall> device_errors();
 
 }  // namespace accrue::test

@@ -76,7 +76,7 @@ class Errors : public ::testing::TestWithParam<std::pair<const char*, Catalogue>
 void score(const WrongCall& row) {
   World world;
   const std::string before = world.state();
-  const int64_t live = memory_stats().total.live;
+  const int64_t live = memory_stats(default_device()).total.live;
   std::string text;
   try {
     row.call(world);
@@ -95,7 +95,7 @@ void score(const WrongCall& row) {
   EXPECT_NE(text.find(row.rule), std::string::npos) << "it must say: " << row.rule;
   EXPECT_LE(text.size(), 400U);
   EXPECT_EQ(world.state(), before) << "a refused call changes nothing";
-  EXPECT_EQ(memory_stats().total.live, live) << "a refused call keeps no memory";
+  EXPECT_EQ(memory_stats(default_device()).total.live, live) << "a refused call keeps no memory";
 }
 
 TEST_P(Errors, NameShowAdviseAndChangeNothing) {
@@ -107,7 +107,8 @@ TEST_P(Errors, NameShowAdviseAndChangeNothing) {
 
 const std::pair<const char*, Catalogue> kCatalogues[] = {
     {"core", core_errors},         {"shapes", shape_errors}, {"operators", op_errors},
-    {"autograd", autograd_errors}, {"nn", nn_errors},        {"optim", optim_errors}};
+    {"autograd", autograd_errors}, {"nn", nn_errors},        {"optim", optim_errors},
+    {"devices", device_errors}};
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, Errors, ::testing::ValuesIn(kCatalogues),
                          [](const auto& group) { return group.param.first; });

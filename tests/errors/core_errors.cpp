@@ -10,8 +10,10 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A limit that the call cannot meet, taken away again.
 struct Limit {
-  explicit Limit(int64_t more) { set_memory_limit(memory_stats().total.live + more); }
-  ~Limit() { set_memory_limit(0); }
+  explicit Limit(int64_t more) {
+    set_memory_limit(memory_stats(default_device()).total.live + more, default_device());
+  }
+  ~Limit() { set_memory_limit(0, default_device()); }
 };
 
 std::vector<WrongCall> makers() {
