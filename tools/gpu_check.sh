@@ -56,7 +56,7 @@ machine() {
 }
 
 build_it() {  # build_it ARCHITECTURE: CUDA where there is nvcc, the executor in any case
-  local launcher=() targets=(accrue_cli accrue_gpu_check accrue_simt_test)
+  local launcher=() targets=(accrue_cli accrue_cli_on_executor accrue_gpu_check accrue_simt_test)
   ! command -v ccache || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   cmake --preset release -B "$build" -DCMAKE_CUDA_ARCHITECTURES="$1" "${launcher[@]}" || exit 1
   if cmake --build "$build" --target help | grep -q accrue_gpu_bugs; then
@@ -172,11 +172,19 @@ training() {  # training DEVICE PROGRAM FLAG...
 training_gpu() {
   stage=training_gpu training cuda "$build/bin/accrue" train --device cuda --epochs 1
 }
-splits_gpu() {
-  gpu
-  "$build/bin/accrue" splits --device cuda --split-invariant --seconds 0.5 || exit 1
-  note "$(grep -c 'identical bits' "$logs/splits_gpu.log") of 5 cuts with identical bits"
-  [ "$(grep -c 'identical bits' "$logs/splits_gpu.log")" = 5 ]
+splits() {  # splits PROGRAM FLAG...: however a batch is cut, the gradients have the same bits
+  local cuts identical
+  built "$1"
+  "$1" splits --device cuda --split-invariant "${@:2}" > "$logs/$stage.cuts" || exit 1
+  cat "$logs/$stage.cuts"
+  cuts=$(grep -cE '^ +[0-9]' "$logs/$stage.cuts")
+  identical=$(grep -c 'identical bits' "$logs/$stage.cuts")
+  note "$identical of $cuts cuts with identical bits"
+  [ "$cuts" -gt 1 ] && [ "$identical" = "$cuts" ]
+}
+splits_gpu() { gpu; stage=splits_gpu splits "$build/bin/accrue" --seconds 0.5; }
+splits_executor() {
+  stage=splits_executor splits "$build/bin/accrue-simt" --batch 8 --counts 1,2,4,8 --seconds 0
 }
 
 throughput() {  # throughput DEVICE: samples/s by number of micro-batches, beside PyTorch
@@ -216,6 +224,7 @@ stage determinism_executor 60 determinism_executor
 stage determinism_gpu 20 determinism_gpu
 stage executor_and_gpu 5 executor_and_gpu
 stage training_gpu 20 training_gpu
+stage splits_executor 30 splits_executor
 stage splits_gpu 15 splits_gpu
 stage throughput_cuda 30 throughput cuda
 stage throughput_cpu 30 throughput cpu
