@@ -84,7 +84,7 @@ TEST(Attention, MasksStretchOverBatchAndHeads) {
   const std::vector<double> m = values(added);
   std::vector<double> full;
   for (size_t b = 0; b < 2; ++b)
-    for (size_t rows = 0; rows < 3 * 4; ++rows)
+    for (size_t rows = 0; rows < size_t{3} * 4; ++rows)
       for (size_t j = 0; j < 5; ++j) full.push_back(m[b * 5 + j]);
   expect_close(values(attention_of({.mask = added})(in)), by_definition(in, full, false), 1e-12,
                1e-13);
@@ -234,7 +234,7 @@ TEST(Attention, NothingToLookAt) {
   EXPECT_EQ(attention_of({})(in).shape(), (Dims{0, 3, 5}));
 }
 
-const std::vector<Tensor> square(DType dtype = float64) {
+std::vector<Tensor> square(DType dtype = float64) {
   return {tensor({{1, 0}, {0, 1}}, dtype), tensor({{1, 0}, {0, 1}}, dtype),
           tensor({{1, 2}, {3, 4}}, dtype)};
 }

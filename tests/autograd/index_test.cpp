@@ -91,7 +91,7 @@ TEST(Index, case_EM_01_the_padding_row_gets_exactly_no_gradient) {
   EXPECT_THAT(values(sum(w.grad(), 1)), ElementsAre(0, 6, 3, 0, 0));
   w.zero_grad();
   const Tensor many = zeros({769}, int64);
-  backward(embedding(w, many, 0), Values(769 * 3, 1.0));
+  backward(embedding(w, many, 0), Values(size_t{769} * 3, 1.0));
   EXPECT_EQ(values(w.grad()), Values(15, 0.0));
   EXPECT_EQ(values(embedding(w, ids({0}), 0)), Values({1, -2, 3})) << "the forward reads it";
 }

@@ -55,7 +55,7 @@ TEST(Tape, MayBeHeldAcrossBackward) {
 void on_small_stack(void (*body)()) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{256} << 10), 0);
   pthread_t thread{};
   const auto start = [](void* f) -> void* {
     reinterpret_cast<void (*)()>(f)();

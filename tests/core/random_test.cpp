@@ -34,7 +34,7 @@ TEST(Philox, IsAConstantExpression) {
 TEST(Philox, ElementsBlocksAndCallsAreCounterWords) {
   const Philox p{.seed = 0x299f31d0a4093822, .call = 0x0370734413198a2e};
   expect_words(p.block(0x85a308d3243f6a88), {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}});
-  const int64_t element = int64_t{0x05a308d3243f6a88};
+  const auto element = int64_t{0x05a308d3243f6a88};
   EXPECT_EQ(p.bits32(element * 4 + 2), p.block(static_cast<uint64_t>(element)).word[2]);
 }
 

@@ -37,7 +37,7 @@ TEST(Ref, CountsItsOwners) {
 TEST(Ref, MovingHandsOver) {
   Ref<Counted> a = make_ref<Counted>();
   Ref<Counted> b = std::move(a);
-  EXPECT_FALSE(a);
+  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that it is empty then is a promise
   EXPECT_EQ(b->use_count(), 1);
   b = make_ref<Counted>(5);
   EXPECT_EQ(Counted::alive, 1);

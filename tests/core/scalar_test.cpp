@@ -20,8 +20,8 @@ TEST(Scalar, RefusesAnIntegerThatItWouldChange) {
   EXPECT_EQ(Scalar(std::numeric_limits<int64_t>::min()).value(), -0x1p63);
   EXPECT_THROW(Scalar(exact + 1), ValueError);
   EXPECT_THROW(Scalar(-exact - 1), ValueError);
-  EXPECT_THROW(Scalar(std::numeric_limits<int64_t>::max()), ValueError);
-  EXPECT_THROW(Scalar(std::numeric_limits<uint64_t>::max()), ValueError);
+  EXPECT_THROW(Scalar{std::numeric_limits<int64_t>::max()}, ValueError);
+  EXPECT_THROW(Scalar{std::numeric_limits<uint64_t>::max()}, ValueError);
 }
 
 TEST(Scalar, NeverWidensATensorOfItsKind) {

@@ -92,7 +92,8 @@ TEST(Init, LayersStartAsTheirPyTorchNamesakesDo) {
 
   nn::Embedding embedding(300, 400, {.padding_idx = 3});
   const std::vector<double> all = values(embedding.weight);
-  for (size_t i = 3 * 400; i < 4 * 400; ++i) EXPECT_EQ(all[i], 0);
+  const size_t width = 400, row = 3;
+  for (size_t i = row * width; i < (row + 1) * width; ++i) EXPECT_EQ(all[i], 0);
   EXPECT_NEAR(moments(embedding.weight).std, 1, 0.01);
 }
 
