@@ -43,8 +43,8 @@ struct Subject {
 inline constexpr int64_t kBatch = 48;
 /// The rows that a law is shown on, and those of a small micro-batch: few where the executor plays
 /// the device, which checks every access.
-inline int64_t rows() { return default_device().is_cpu() ? kBatch : 12; }
-inline int64_t micro_rows() { return rows() / (default_device().is_cpu() ? 8 : 12); }
+inline int64_t rows() { return default_device().is_cpu() ? kBatch : 8; }
+inline int64_t micro_rows() { return rows() / 8; }
 
 /// "mlp" and "cnn" of the accrue command on images of noise; "transformer": one encoder layer on
 /// sequences of 7 with an attention mask.

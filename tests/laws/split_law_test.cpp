@@ -16,7 +16,7 @@ std::vector<std::vector<int64_t>> all_splits() {
   std::vector<std::vector<int64_t>> splits;
   for (int64_t pieces : {2, 3, 4, 6, 8, 12, 16})
     if (rows() % pieces == 0) splits.emplace_back(static_cast<size_t>(pieces), rows() / pieces);
-  splits.push_back({rows() / 9, rows() / 3 + 1, 1});
+  splits.push_back({rows() / 8, rows() / 3 + 1, 1});
   splits.back().push_back(rows() - std::reduce(splits.back().begin(), splits.back().end()));
   return splits;
 }
