@@ -50,20 +50,22 @@ endfunction()
 # come. And with the runtime inside, whoever links libaccrue.a needs no CUDA toolkit, and may use a
 # runtime of another version beside it.
 function(accrue_add_cuda target)
-  set(all "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir/all.o")
-  set(object "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir/cuda.o")
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir")
   add_custom_command(
-    OUTPUT "${object}"
-    COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/${target}.dir"
-    COMMAND "${CMAKE_LINKER}" -r -o "${all}" $<TARGET_OBJECTS:accrue_cuda>
-            "$<TARGET_FILE:CUDA::cudart_static>"
+    OUTPUT "${folder}/cuda.o"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+    # The runtime's section groups are dissolved, else they would replace those of another runtime.
+    COMMAND "${CMAKE_LINKER}" -r --force-group-allocation -o "${folder}/runtime.o"
+            --whole-archive "$<TARGET_FILE:CUDA::cudart_static>"
+    COMMAND "${CMAKE_LINKER}" -r -o "${folder}/all.o" $<TARGET_OBJECTS:accrue_cuda>
+            "${folder}/runtime.o"
     COMMAND "${CMAKE_OBJCOPY}" --wildcard --localize-symbol=cuda* --localize-symbol=__cuda*
-            --localize-symbol=libcudart_static_* "${all}" "${object}"
-    COMMAND "${CMAKE_COMMAND}" -E rm "${all}"
+            --localize-symbol=libcudart_static_* "${folder}/all.o" "${folder}/cuda.o"
+    COMMAND "${CMAKE_COMMAND}" -E rm "${folder}/runtime.o" "${folder}/all.o"
     DEPENDS accrue_cuda $<TARGET_OBJECTS:accrue_cuda>
     COMMENT "Linking the CUDA backend of ${target}"
     COMMAND_EXPAND_LISTS VERBATIM)
-  target_sources(${target} PRIVATE "${object}")
-  set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  target_sources(${target} PRIVATE "${folder}/cuda.o")
+  set_source_files_properties("${folder}/cuda.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} rt)
 endfunction()

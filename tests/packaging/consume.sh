@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # consume.sh HOW [FLAVOUR]: uses accrue as a stranger would, from outside the tree, and expects
-# the consumer's own check to pass. CMake sets CMAKE, CXX, SOURCE, BUILD, WORK, LAUNCHER and CUDA.
+# the consumer's own check to pass. CMake sets CMAKE, CXX, SOURCE, BUILD, WORK, LAUNCHER, CUDA
+# and NVCC.
 set -euo pipefail
 how=$1
 flavour=${2:-}
@@ -63,6 +64,16 @@ case $how in
     ;;
   pkg_config)
     with_pkg_config "$WORK/prefix-$flavour" "$here/consumer"
+    ;;
+  own_runtime)
+    # A CUDA program with a runtime of its own, static or shared, beside the one inside accrue.
+    pc=$(dirname "$(find "$WORK/prefix-$flavour" -name accrue.pc)")
+    for runtime in static shared; do
+      # shellcheck disable=SC2046
+      "$NVCC" -cudart $runtime -std=c++20 "$consumer/own_runtime.cu" -o "$here/$runtime" \
+        $(PKG_CONFIG_PATH=$pc pkg-config --static --cflags --libs accrue | sed 's/-pthread//')
+      LD_LIBRARY_PATH=$(dirname "$(dirname "$(readlink -f "$NVCC")")")/lib64 "$here/$runtime"
+    done
     ;;
   moved)
     cp -r "$WORK/prefix-$flavour" "$here/first"
