@@ -27,6 +27,7 @@ function(accrue_find_nvcc result)
     set(ENV{CUDACXX} "${nvcc}")
   endif()
   if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)  # it may have been mended since
     set(CMAKE_MESSAGE_LOG_LEVEL NOTICE)
     include(CheckLanguage)
     check_language(CUDA)

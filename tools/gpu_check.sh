@@ -6,7 +6,7 @@
 #
 #   GPU_CHECK_LIMIT=600 tools/gpu_check.sh    more time in all, for a machine that builds slowly
 set -uo pipefail
-cd "$(dirname "$(readlink -f "$0")")/.."
+cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 build=${1:-build/gpu}
 limit=${GPU_CHECK_LIMIT:-240}
 logs=$build/gpu_check
