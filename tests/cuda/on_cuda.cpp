@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <accrue/core/device.h>
+#include <accrue/core/error.h>
 #include <accrue/core/stream.h>
 
 #include <accrue/kernels/simt/control.h>
@@ -29,7 +30,11 @@ class Watch : public ::testing::EmptyTestEventListener {
     launches_ = simt::counts().launches;
   }
   void OnTestEnd(const ::testing::TestInfo&) override {
-    synchronize(Device::cuda());
+    try {
+      synchronize(Device::cuda());
+    } catch (const Error& error) {  // after a fault every call fails
+      ADD_FAILURE() << error.what();
+    }
     for (const simt::Report& report : simt::take_reports()) ADD_FAILURE() << report.text;
     with_kernels_ += simt::counts().launches > launches_;
   }

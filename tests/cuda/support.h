@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <accrue/core/device.h>
+#include <accrue/core/error.h>
 #include <accrue/core/stream.h>
 #include <accrue/core/transfer.h>
 
@@ -57,7 +58,11 @@ class OnExecutor : public ::testing::Test {
     simt::set_schedule({});
   }
   ~OnExecutor() override {
-    synchronize(device);
+    try {
+      synchronize(device);
+    } catch (const Error& error) {  // after a fault every call fails
+      ADD_FAILURE() << error.what();
+    }
     for (const simt::Report& report : simt::take_reports()) ADD_FAILURE() << report.text;
     simt::set_schedule({});
   }
