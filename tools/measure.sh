@@ -31,10 +31,8 @@ echo "process start and end      $(best_ms "$work/accrue" --version) ms  [20]"
 if seconds=$(tools/kernels.sh "$build" | grep 'of processor time'); then
   echo "nvcc, the CUDA backend     $seconds"
 fi
-if command -v python3 >/dev/null; then
-  python3 - "$work/accrue" <<'PYTHON'
-import os, subprocess, sys
-child = subprocess.Popen([sys.argv[1], "--version"], stdout=subprocess.DEVNULL)
-print(f"memory before a tensor     {os.wait4(child.pid, 0)[2].ru_maxrss} KiB  [10240]")
-PYTHON
+if [ -x /usr/bin/time ]; then  # not the shell's word, which knows no memory
+  echo "memory before a tensor     $(/usr/bin/time -f %M "$work/accrue" --version 2>&1 >/dev/null) KiB  [10240]"
+else
+  echo "memory before a tensor     not measured (apt-get install time)"
 fi
