@@ -5,7 +5,7 @@
 // writes each SOURCE with its mutants to OUT, and OUT/mutants.txt: number, file, line, kind, code.
 // So a source is compiled once for all of its mutants. LEFT_OUT names lines, as file:line, where
 // the compiler took none. mutate.sh drives it; mutant.h has the words that are planted.
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
