@@ -21,7 +21,7 @@ function(accrue_test)
     add_library(${objects} OBJECT ${T_SOURCES})
     accrue_test_options(${objects} ${T_LIBRARIES} ${library})
     set(T_SOURCES $<TARGET_OBJECTS:${objects}>)
-    if(TARGET accrue_on_executor)
+    if(TARGET accrue_on_executor AND NOT ACCRUE_SANITIZE)  # which would make minutes of it
       accrue_test_on_cuda(${T_NAME} ${objects} ${T_LIBRARIES})
     endif()
   endif()

@@ -71,7 +71,7 @@ void BlasHandle::check(cublasStatus_t status) const {
 
 std::shared_ptr<BlasHandle> blas_handle(Device device) {
   Blas& all = blas();
-  const cudaStream_t stream = accrue::cuda::stream_of(device);
+  cudaStream_t stream = accrue::cuda::stream_of(device);
   const std::lock_guard lock(all.lock);
   if (!all.looked) all.look();
   if (!all.found) return nullptr;

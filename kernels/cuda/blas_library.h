@@ -35,6 +35,7 @@ namespace accrue::kernels::cuda {
 // clang-format on
 
 struct BlasLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member is not declared in parentheses
 #define ACCRUE_MEMBER(name) decltype(&::name) name = nullptr;
   ACCRUE_CUBLAS(ACCRUE_MEMBER)
   ACCRUE_CUBLASLT(ACCRUE_MEMBER)

@@ -34,7 +34,7 @@ class Random {
     const auto rank = whole(least_rank, most_rank);
     Dims out;
     for (int64_t d = 0, product = 1; d < rank; ++d) {
-      int64_t n = of<int64_t>({1, 1, 2, 2, 3, 3, 4, 5, 7, 17, 33, 64, 1031});
+      auto n = of<int64_t>({1, 1, 2, 2, 3, 3, 4, 5, 7, 17, 33, 64, 1031});
       if (product * n > most) n = 1;
       product *= n;
       out.push_back(nothing && one_in(25) ? 0 : n);
@@ -251,7 +251,7 @@ OpCase views(Random& r) {
     };
     shape = to;
   };
-  for (int64_t steps = r.whole(1, 4); steps > 0 && shape.size() > 0; --steps) {
+  for (int64_t steps = r.whole(1, 4); steps > 0 && !shape.empty(); --steps) {
     const int d = r.dim(shape), e = r.dim(shape);
     const int64_t n = shape[d];
     switch (r.whole(0, 8)) {
@@ -339,7 +339,7 @@ OpCase views(Random& r) {
 OpCase picks(Random& r) {
   const Dims shape = r.shape(1, 4, 200);
   const int d = r.dim(shape);
-  const int64_t n = r.of<int64_t>({0, 1, 2, 5, 9});
+  const auto n = r.of<int64_t>({0, 1, 2, 5, 9});
   switch (r.whole(0, 3)) {
     case 0:
       return {text("index_select ", shape, " along ", d, " x", n),
