@@ -45,6 +45,7 @@ cudaError_t launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_by
       #name, __FILE__, __LINE__, sizeof(name##_simt_type), alignof(T)}; \
   name##_simt_type& name = /* one for each block */                     \
       *static_cast<name##_simt_type*>(::accrue::simt::shared_memory(name##_simt_variable))
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a variable is not declared in parentheses
 #define SIMT_DYN_SHARED(T, name) T* name = static_cast<T*>(::accrue::simt::dynamic_shared_memory())
 #define LAUNCH(kernel, ...) \
   ::accrue::simt::launch({#kernel, __FILE__, __LINE__}, kernel, __VA_ARGS__)

@@ -271,7 +271,7 @@ TEST_F(AttentionOnCuda, TakesAnyStrides) {
           [&](const std::vector<Tensor>& x) {
             const Device where = x[0].device();
             std::vector<Tensor> results;
-            for (size_t i = 0; i < 4; ++i) results.push_back(empty(source(shapes[i]), t, where));
+            for (const Dims& shape : shapes) results.push_back(empty(source(shape), t, where));
             const Tensor q = permuted(x[0]), k = permuted(x[1]), v = permuted(x[2]),
                          dy = permuted(x[3]);
             const Tensor lse = empty({2, 3, l}, float64, where);
@@ -339,8 +339,8 @@ TEST_F(AttentionOnCuda, LargeScoresKeepTheirDigits) {
 
 TEST_F(AttentionOnCuda, NaNAndInfinityStayInTheirRow) {
   for (const double bad : {std::nan(""), kInfinity}) {
-    std::vector<double> q(70 * 2, 0.5);
-    q[2 * 66] = bad;
+    std::vector<double> q(140, 0.5);
+    q[132] = bad;  // row 66
     auto in = operands({1, 70, 70, 2, 3}, float32);
     in[0] = tensor(q, {1, 70, 2});
     in[1] = full({1, 70, 2}, 1);

@@ -62,7 +62,7 @@ Tensor apart(const Dims& shape, DType dtype, Device device) {
 
 /// The elements of such a result without the gaps, which stay unset.
 Tensor together(const Tensor& x) {
-  const Tensor y = empty(x.shape(), x.dtype(), x.device());
+  Tensor y = empty(x.shape(), x.dtype(), x.device());
   copy(x, into(y));
   return y;
 }
@@ -488,7 +488,7 @@ TEST_F(Elementwise, SumsOfNegativeZerosAreNegativeZeros) {
     fill(-0.0, into(x));
     fill(-0.0, into(y));
     unary(Unary::identity, x, adding_to(y));
-    const bool inner = to.size() == 0;  // sums over inner dimensions start from 0
+    const bool inner = to.empty();  // sums over inner dimensions start from 0
     for (const float v : y.to_vector<float>()) EXPECT_EQ(std::signbit(v), !inner) << to;
   }
 }

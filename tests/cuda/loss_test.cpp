@@ -172,7 +172,7 @@ TEST_F(Loss, IsZeroIfNothingCounts) {
 }
 
 TEST_F(Loss, OfInfinitiesAndNaNIsTheCpus) {
-  std::vector<double> x(6 * 8, 0.5);
+  std::vector<double> x(48, 0.5);
   for (size_t i = 0; i < 8; ++i) x[i] = -kInf;
   x[8 + 2] = kNaN;
   x[16 + 2] = kInf;
