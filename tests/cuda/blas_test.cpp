@@ -118,7 +118,8 @@ TEST_F(CudaBlas, LeavesToOurKernelWhatItCannotTake) {
                                                 {one_row, swapped(x)},
                                                 {overlapping, slice(x, 1, 0, 20)},
                                                 {slice(x, 1, 0, 0), slice(x, 0, 0, 0)}};
-  for (const auto& [a, b] : products) {
+  for (const auto& product : products) {
+    const Tensor &a = product.first, &b = product.second;
     const Tensor to = slice(y, 1, 0, std::min<int64_t>(20, b.size(1)));
     EXPECT_EQ(launches_of([&] { kernels::matmul(a, slice(b, 1, 0, to.size(1)), into(to)); }), 1U);
   }

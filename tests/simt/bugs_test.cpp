@@ -36,8 +36,9 @@ TEST_P(PlantedBug, IsCaughtAndNothingElseIsFound) {
     cudaDeviceSynchronize();
   }
   const std::vector<Report> reports = accrue::simt::take_reports();
-  const bool caught = std::any_of(reports.begin(), reports.end(),
-                                  [&](const Report& r) { return r.fault == bug.fault; });
+  const bool caught =
+      std::any_of(reports.begin(), reports.end(),
+                  [fault = bug.fault](const Report& r) { return r.fault == fault; });
   EXPECT_TRUE(caught) << "expected: " << accrue::simt::name_of(bug.fault);
   for (const Report& report : reports) {
     // What is read too early may not be set yet, and what fails to wait may race.

@@ -16,14 +16,14 @@ using testing::HasSubstr;
 
 class Cublas : public SimtTest {
  protected:
-  Cublas() { EXPECT_EQ(cublasCreate(&handle_), CUBLAS_STATUS_SUCCESS); }
-  ~Cublas() override { cublasDestroy(handle_); }
+  Cublas() { EXPECT_EQ(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS); }
+  ~Cublas() override { cublasDestroy(handle); }
 
   // C = A · B + beta · C of float32, [m, k] by [k, n], columns side by side unless `ld` is given.
   cublasStatus_t multiply(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
                           float beta = 0, int64_t lda = 0) {
     const float one = 1;
-    return cublasGemmEx_64(handle_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, CUDA_R_32F,
+    return cublasGemmEx_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, CUDA_R_32F,
                            lda ? lda : m, b, CUDA_R_32F, k, &beta, c, CUDA_R_32F, m,
                            CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   }
@@ -35,7 +35,7 @@ class Cublas : public SimtTest {
     accrue::simt::reset();
   }
 
-  cublasHandle_t handle_ = nullptr;
+  cublasHandle_t handle = nullptr;
 };
 
 //  1 3     1 0     1 3
@@ -48,7 +48,7 @@ TEST_F(Cublas, MultipliesColumnByColumn) {
     const float one = 1, two = 2, zero = 0;
     const auto gemm = [&](cublasOperation_t op_a, cublasOperation_t op_b, const float& alpha,
                           const float& beta) {
-      EXPECT_EQ(cublasGemmEx_64(handle_, op_a, op_b, 2, 2, 2, &alpha, a.data(), CUDA_R_32F, 2,
+      EXPECT_EQ(cublasGemmEx_64(handle, op_a, op_b, 2, 2, 2, &alpha, a.data(), CUDA_R_32F, 2,
                                 b.data(), CUDA_R_32F, 2, &beta, c.data(), CUDA_R_32F, 2,
                                 CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
                 CUBLAS_STATUS_SUCCESS);
@@ -68,19 +68,19 @@ TEST_F(Cublas, KnowsTypesAndBatches) {
   const float one = 1, zero = 0;
   for (const auto& [x, type] : {std::pair(half.data(), CUDA_R_16F), {brain.data(), CUDA_R_16BF}}) {
     EXPECT_EQ(cublasGemmStridedBatchedEx_64(
-                  handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, x, type, 1, 1, x + 1, type, 1,
-                  0, &zero, c.data(), CUDA_R_32F, 1, 1, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                  handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, x, type, 1, 1, x + 1, type, 1, 0,
+                  &zero, c.data(), CUDA_R_32F, 1, 1, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
               CUBLAS_STATUS_SUCCESS);
     EXPECT_THAT(c.get(), ElementsAre(2, 4));  // B serves both
   }
   const OnDevice<double> x(std::vector<double>{0.1}), y(1);
   const double one64 = 1, zero64 = 0;
-  EXPECT_EQ(cublasGemmEx_64(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one64, x.data(),
-                            CUDA_R_64F, 1, x.data(), CUDA_R_64F, 1, &zero64, y.data(), CUDA_R_64F,
-                            1, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT),
+  EXPECT_EQ(cublasGemmEx_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one64, x.data(), CUDA_R_64F,
+                            1, x.data(), CUDA_R_64F, 1, &zero64, y.data(), CUDA_R_64F, 1,
+                            CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT),
             CUBLAS_STATUS_SUCCESS);
   EXPECT_THAT(y.get(), ElementsAre(0.1 * 0.1));
-  EXPECT_EQ(cublasGemmEx_64(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, x.data(), CUDA_R_64F,
+  EXPECT_EQ(cublasGemmEx_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, x.data(), CUDA_R_64F,
                             1, x.data(), CUDA_R_64F, 1, &zero, c.data(), CUDA_R_32F, 1,
                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
             CUBLAS_STATUS_NOT_SUPPORTED);
@@ -107,12 +107,12 @@ TEST_F(Cublas, AddsABias) {
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   const auto run = [&](const float* left) {
-    return cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle_), product, &one, left, column,
+    return cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle), product, &one, left, column,
                           b.data(), row, &zero, c.data(), result, c.data(), result, &best.algo,
                           nullptr, 0, nullptr);
   };
   const auto choose = [&] {
-    return cublasLtMatmulAlgoGetHeuristic(reinterpret_cast<cublasLtHandle_t>(handle_), product,
+    return cublasLtMatmulAlgoGetHeuristic(reinterpret_cast<cublasLtHandle_t>(handle), product,
                                           column, row, result, result, preference, 1, &best,
                                           &found);
   };
@@ -155,7 +155,7 @@ TEST_F(Cublas, FindsBatchesThatAreTooFew) {
   const OnDevice<float> a(some_floats(3)), c(2);
   const float one = 1, zero = 0;
   for (const int64_t apart : {0, 1}) {  // three of A, or one for all
-    cublasGemmStridedBatchedEx_64(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a.data(),
+    cublasGemmStridedBatchedEx_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a.data(),
                                   CUDA_R_32F, 1, apart, a.data(), CUDA_R_32F, 1, 0, &zero, c.data(),
                                   CUDA_R_32F, 1, 1, 3, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     expect_report(Fault::out_of_bounds, "cublasGemm: the matrix C");
