@@ -139,7 +139,7 @@ TEST_F(CudaBlas, AFusedBiasEqualsASeparateOne) {
       const Tensor a = randn({3, rows, 20}, t), w = randn({35, 20}, t), bias = randn({35}, t);
       const Tensor y = empty({3, rows, 35}, float64);
       const auto wide = [](const Tensor& x) {
-        const Tensor to = empty(x.shape(), float64);
+        Tensor to = empty(x.shape(), float64);
         kernels::copy(x, into(to));
         return to;
       };
