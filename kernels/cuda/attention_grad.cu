@@ -10,6 +10,7 @@
 #include <accrue/core/workspace.h>
 
 #include <accrue/kernels/cuda/attention_scores.cuh>
+#include <accrue/kernels/split.h>
 
 namespace accrue::kernels::cuda {
 namespace {
@@ -28,18 +29,16 @@ struct Backward {
   }
 };
 
-/// ln Σ e^score of a query as two numbers, so that e^(score - lse) loses no digits beside a large
-/// one.
+/// ln Σ e^score of a query, so that e^(score - lse) loses no digits beside a large one.
 template <class C>
 struct LogSum {
-  C high, low;
+  Split<C> sum;
 
-  __device__ explicit LogSum(double value) : high(static_cast<C>(value)), low(0) {
-    const double rest = value - static_cast<double>(high);
-    if (std::isfinite(rest)) low = static_cast<C>(rest);
-    if (high == -kInfinity) high = kInfinity;  // a query that sees nothing: all weights are 0
+  __device__ explicit LogSum(double value) : sum(value) {
+    // A query that sees nothing: all weights are 0.
+    if (sum.high == -kInfinity) sum.high = kInfinity;
   }
-  __device__ C weight(C score) const { return std::exp((score - high) - low); }
+  __device__ C weight(C score) const { return std::exp((score - sum.high) - sum.low); }
 
   static constexpr C kInfinity = std::numeric_limits<C>::infinity();
 };
