@@ -3,6 +3,9 @@
 // Two backends, both known when accrue is built: an `if`, no registry. A program without CUDA
 // kernels has null for their names (ACCRUE_OPTIONAL), so there is nothing to stub.
 #pragma once
+#include <span>
+#include <tuple>
+
 #include <accrue/kernels/trace.h>
 
 namespace accrue::detail {
@@ -20,6 +23,14 @@ inline void check_device(const char* name, Device device, const Dest& y) {
 }
 template <class Other>
 void check_device(const char*, Device, const Other&) {}
+template <HasOperands Several>
+void check_device(const char* name, Device device, const Several& x) {
+  std::apply([&](const auto&... each) { (check_device(name, device, each), ...); }, x.operands());
+}
+template <class Each>
+void check_device(const char* name, Device device, const std::span<const Each>& list) {
+  for (const Each& x : list) check_device(name, device, x);
+}
 
 }  // namespace accrue::detail
 

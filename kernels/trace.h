@@ -3,10 +3,22 @@
 // Tests prove costs with it ("the second micro-step launches exactly the first's kernels, and no
 // fill"); the benchmarks count launches and bytes with it.
 #pragma once
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <accrue/kernels/dest.h>
+
+namespace accrue {
+
+/// A struct of operands: operands() is a tuple of them.
+template <class T>
+concept HasOperands = requires(const T& x) {
+  x.operands();
+};
+
+}  // namespace accrue
 
 namespace accrue::kernels {
 
@@ -14,7 +26,7 @@ class Trace {
  public:
   struct Call {
     std::string kernel;
-    std::vector<Write> writes;  ///< one for each destination wanted
+    std::vector<Write> writes;  ///< one for each wanted destination
     int64_t bytes = 0;          ///< read and written, counting every operand once
     friend bool operator==(const Call&, const Call&) = default;
   };
@@ -45,6 +57,14 @@ class Trace {
   static void note(Call& call, const Dest& dest);
   template <class Other>
   static void note(Call&, const Other&) {}
+  template <HasOperands Several>
+  static void note(Call& call, const Several& x) {
+    std::apply([&](const auto&... each) { (note(call, each), ...); }, x.operands());
+  }
+  template <class Each>
+  static void note(Call& call, const std::span<const Each>& list) {
+    for (const Each& x : list) note(call, x);
+  }
 
   static thread_local Trace* current;
   Trace* outer_;

@@ -50,21 +50,26 @@ bool BasicAdam<Options>::uses(size_t group, size_t i) const {
 }
 
 template <class Options>
-void BasicAdam<Options>::update(size_t group, const Slot& slot, const Tensor& grad,
-                                double grad_scale, bool first) {
+void BasicAdam<Options>::update(size_t group, std::span<const Update> all, double grad_scale) {
   const Options& o = this->options(group);
-  const kernels::AdamStep step{.lr = o.lr,
-                               .beta1 = o.betas[0],
-                               .beta2 = o.betas[1],
-                               .eps = o.eps,
-                               .weight_decay = o.weight_decay,
-                               .grad_scale = o.maximize ? -grad_scale : grad_scale,
-                               .t = slot.steps,
-                               .decoupled = kDecoupled<Options>,
-                               .first = first};
-  kernels::adam(step, grad, into(slot.value), into(slot.state[exp_avg]),
-                into(slot.state[exp_avg_sq]), o.amsgrad ? into(slot.state[max_exp_avg_sq]) : Dest(),
-                slot.master.defined() ? into(slot.master) : Dest());
+  std::vector<kernels::AdamParameter> parameters;
+  for (const auto& [_, slot, grad, first] : all)
+    parameters.push_back({.g = grad,
+                          .w = into(slot->value),
+                          .m = into(slot->state[exp_avg]),
+                          .v = into(slot->state[exp_avg_sq]),
+                          .v_max = o.amsgrad ? into(slot->state[max_exp_avg_sq]) : Dest(),
+                          .master = slot->master.defined() ? into(slot->master) : Dest(),
+                          .t = slot->steps,
+                          .first = first});
+  kernels::adam({.lr = o.lr,
+                 .beta1 = o.betas[0],
+                 .beta2 = o.betas[1],
+                 .eps = o.eps,
+                 .weight_decay = o.weight_decay,
+                 .grad_scale = o.maximize ? -grad_scale : grad_scale,
+                 .decoupled = kDecoupled<Options>},
+                parameters);
 }
 
 template class BasicAdam<AdamOptions>;

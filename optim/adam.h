@@ -38,10 +38,9 @@ class BasicAdam final : public GroupedOptimizer<Options> {
   explicit BasicAdam(const Parameters& parameters, const Options& options = {});
 
  protected:
-  using Slot = Optimizer::Slot;
+  using Update = Optimizer::Update;
   bool uses(size_t group, size_t i) const override;
-  void update(size_t group, const Slot& slot, const Tensor& grad, double grad_scale,
-              bool first) override;
+  void update(size_t group, std::span<const Update> all, double grad_scale) override;
 };
 
 extern template class BasicAdam<AdamOptions>;

@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <cmath>
+#include <span>
 #include <unordered_set>
 
 #include <accrue/core/factories.h>
@@ -31,55 +31,48 @@ std::vector<Grad> grads_of(const char* op, const Parameters& parameters) {
   return grads;
 }
 
-// One number of each gradient, by kernel(gradient, where to). What one device measures is read
-// back at once: each reading waits for the device.
+// One number for the gradients of each device, by kernel(gradients, where to).
 template <class Kernel>
-std::vector<double> measure(const std::vector<Grad>& grads, const Kernel& kernel) {
+std::vector<double> measure(std::span<const Grad> grads, const Kernel& kernel) {
   const MemoryKindGuard kind(MemoryKind::workspace);
   std::vector<double> numbers;
-  numbers.reserve(grads.size());
   for (auto next = grads.begin(); next != grads.end();) {
     const Device device = next->value.device();
-    const auto end =
-        std::find_if(next, grads.end(), [&](const Grad& g) { return g.value.device() != device; });
-    const Tensor measured = Tensor::empty({end - next}, DType::float64, device);
-    for (int64_t i = 0; next != end; ++next, ++i)
-      kernel(next->value, into(measured.alias({.offset = i})));
-    for (const double number : measured.to_vector<double>()) numbers.push_back(number);
+    std::vector<ConstView> views;
+    for (; next != grads.end() && next->value.device() == device; ++next)
+      views.emplace_back(next->value);
+    const Tensor measured = Tensor::empty({}, DType::float64, device);
+    kernel(views, into(measured));
+    numbers.push_back(measured.item());
   }
   return numbers;
 }
 
-std::vector<double> max_abs(const std::vector<Grad>& grads) {
-  return measure(grads, [](const Tensor& g, const Dest& y) { kernels::max_abs(g, y); });
-}
-std::vector<double> power_sums(const std::vector<Grad>& grads, double p, double scale) {
-  return measure(grads,
-                 [=](const Tensor& g, const Dest& y) { kernels::power_sum(p, scale, g, y); });
-}
-
-double largest(const std::vector<double>& numbers) {
+double max_abs(std::span<const Grad> grads) {
   double most = 0;
-  for (const double x : numbers)
+  for (const double x : measure(grads, kernels::max_abs))
     if (x > most || std::isnan(x)) most = x;
   return most;
 }
-double sum(const std::vector<double>& numbers) {
+double power_sum(std::span<const Grad> grads, double p, double scale) {
+  const auto kernel = [=](const kernels::ConstViews& x, const Dest& y) {
+    kernels::power_sum(p, scale, x, y);
+  };
   double total = 0;
-  for (const double x : numbers) total += x;
+  for (const double x : measure(grads, kernel)) total += x;
   return total;
 }
 
 // The norm of the gradients as they are.
 double raw_norm(const std::vector<Grad>& grads, double p) {
   if (p == 2) {
-    const double squares = sum(power_sums(grads, 2, 1));
+    const double squares = power_sum(grads, 2, 1);
     // Within these nothing has over- or underflowed that matters.
     if (squares > 1e-200 && squares < 1e300) return std::sqrt(squares);
   }
-  const double most = largest(max_abs(grads));
+  const double most = max_abs(grads);
   if (std::isinf(p) || most == 0 || !std::isfinite(most)) return most;
-  return most * std::pow(sum(power_sums(grads, p, 1 / most)), 1 / p);
+  return most * std::pow(power_sum(grads, p, 1 / most), 1 / p);
 }
 
 void check_scale(const char* op, double grad_scale) {
@@ -93,9 +86,8 @@ double norm_of(const char* op, const std::vector<Grad>& grads, const ClipOptions
   check_scale(op, options.grad_scale);
   const double norm = raw_norm(grads, options.norm_type) * options.grad_scale;
   if (std::isfinite(norm) || !options.error_if_nonfinite) return norm;
-  const std::vector<double> most = max_abs(grads);
-  for (size_t i = 0; i < grads.size(); ++i)
-    check<ValueError>(std::isfinite(most[i]), op, ": the gradient of ", grads[i].name,
+  for (const Grad& g : grads)
+    check<ValueError>(std::isfinite(max_abs({&g, 1})), op, ": the gradient of ", g.name,
                       " is not finite; nothing was clipped. Skip this step, or set "
                       "error_if_nonfinite to false and look at the norm");
   detail::fail<ValueError>(op, ": the norm times grad_scale is ", norm, "; nothing was clipped");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -60,10 +61,7 @@ void Optimizer::add_parameters(const Parameters& parameters) {
 }
 
 struct Optimizer::Pending {
-  size_t group;
-  Slot* slot;
-  Tensor grad;
-  bool first = false;
+  Update update;
   State fresh;  // state that this step makes
   Tensor master;
 };
@@ -81,7 +79,7 @@ std::vector<Optimizer::Pending> Optimizer::prepare() {
       check<DTypeError>(grad.dtype() == dtype, name_, ": the gradient of ", slot.name, " is ",
                         grad.dtype(), ", the parameter ", w.dtype(), "; a gradient must be ",
                         dtype);
-      Pending p{.group = g, .slot = &slot, .grad = std::move(grad)};
+      Pending p{.update = {.group = g, .slot = &slot, .grad = std::move(grad)}};
       bool any_old = false;
       for (size_t i = 0; i < state_names_.size(); ++i) {
         const Tensor& old = slot.state[i];
@@ -94,7 +92,7 @@ std::vector<Optimizer::Pending> Optimizer::prepare() {
                            " is on ", old.device(), ", the parameter on ", w.device(),
                            "; make the optimizer after to()");
       }
-      p.first = !any_old;
+      p.update.first = !any_old;
       for (size_t i = 0; i < state_names_.size(); ++i)
         if (uses(g, i) && !slot.state[i].defined())
           p.fresh[i] = any_old ? zeros(w.shape(), dtype, w.device())
@@ -111,15 +109,24 @@ std::vector<Optimizer::Pending> Optimizer::prepare() {
 void Optimizer::step(const StepOptions& options) {
   check<ValueError>(std::isfinite(options.grad_scale) && options.grad_scale > 0, name_,
                     ": grad_scale is ", options.grad_scale, "; it must be a finite number > 0");
-  for (Pending& p : prepare()) {
-    Slot& slot = *p.slot;
+  std::vector<Pending> pending = prepare();
+  std::vector<Update> updates;
+  for (Pending& p : pending) {
+    Slot& slot = *p.update.slot;
     for (size_t i = 0; i < kMaxState; ++i)
       if (p.fresh[i].defined()) slot.state[i] = std::move(p.fresh[i]);
     if (p.master.defined()) slot.master = std::move(p.master);
     ++slot.steps;
-    update(p.group, slot, p.grad, options.grad_scale, p.first);
-    slot.value.storage().bump_version();
+    updates.push_back(std::move(p.update));
   }
+  for (auto next = updates.begin(); next != updates.end();) {
+    const auto first = next;
+    next = std::find_if(first, updates.end(), [&](const Update& u) {
+      return u.group != first->group || u.slot->value.device() != first->slot->value.device();
+    });
+    update(first->group, {first, next}, options.grad_scale);
+  }
+  for (const Update& u : updates) u.slot->value.storage().bump_version();
 }
 
 void Optimizer::zero_grad() {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates every parameter that has a gradient. Each is one kernel and one pass over memory, and
-  /// changes the version of the parameter. Throws, having changed nothing, ValueError for a scale
-  /// that is not positive, DTypeError or DeviceError if a parameter is not what its state was made
-  /// for, OutOfMemory.
+  /// Updates every parameter that has a gradient, in one pass over its memory, and changes its
+  /// version. The parameters of a group are one kernel for each device they are on. Throws, having
+  /// changed nothing, ValueError for a scale that is not positive, DTypeError or DeviceError if a
+  /// parameter is not what its state was made for, OutOfMemory.
   void step(const StepOptions& options = {});
   /// Forgets all gradients; launches nothing.
   void zero_grad();
@@ -75,10 +76,15 @@ class Optimizer {
 
   /// Whether parameters of this group need state number i.
   virtual bool uses(size_t group, size_t i) const = 0;
-  /// The update, by one kernel. `first`: no used state holds anything yet. slot.steps counts it
-  /// already. Throws nothing.
-  virtual void update(size_t group, const Slot& slot, const Tensor& grad, double grad_scale,
-                      bool first) = 0;
+  /// A parameter that is to be updated. slot->steps counts the update already.
+  struct Update {
+    size_t group;
+    Slot* slot;
+    Tensor grad;
+    bool first = false;  ///< no used state holds anything yet
+  };
+  /// Makes updates of one group on one device, by one kernel. Throws nothing.
+  virtual void update(size_t group, std::span<const Update> all, double grad_scale) = 0;
   virtual double& rate(size_t group) = 0;
   double rate(size_t group) const { return const_cast<Optimizer*>(this)->rate(group); }
   virtual std::map<std::string, double> hyper_parameters(size_t group) const = 0;

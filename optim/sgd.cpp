@@ -30,18 +30,22 @@ SGD::SGD(const Parameters& parameters, const SGDOptions& options)
 
 bool SGD::uses(size_t group, size_t) const { return options(group).momentum != 0; }
 
-void SGD::update(size_t group, const Slot& slot, const Tensor& grad, double grad_scale,
-                 bool first) {
+void SGD::update(size_t group, std::span<const Update> all, double grad_scale) {
   const SGDOptions& o = options(group);
-  const kernels::SgdStep step{.lr = o.lr,
-                              .momentum = o.momentum,
-                              .dampening = o.dampening,
-                              .weight_decay = o.weight_decay,
-                              .grad_scale = o.maximize ? -grad_scale : grad_scale,
-                              .nesterov = o.nesterov,
-                              .first = first};
-  kernels::sgd(step, grad, into(slot.value), uses(group, 0) ? into(slot.state[0]) : Dest(),
-               slot.master.defined() ? into(slot.master) : Dest());
+  std::vector<kernels::SgdParameter> parameters;
+  for (const auto& [_, slot, grad, first] : all)
+    parameters.push_back({.g = grad,
+                          .w = into(slot->value),
+                          .momentum = o.momentum != 0 ? into(slot->state[0]) : Dest(),
+                          .master = slot->master.defined() ? into(slot->master) : Dest(),
+                          .first = first});
+  kernels::sgd({.lr = o.lr,
+                .momentum = o.momentum,
+                .dampening = o.dampening,
+                .weight_decay = o.weight_decay,
+                .grad_scale = o.maximize ? -grad_scale : grad_scale,
+                .nesterov = o.nesterov},
+               parameters);
 }
 
 }  // namespace accrue::optim

@@ -24,8 +24,7 @@ class SGD final : public GroupedOptimizer<SGDOptions> {
 
  protected:
   bool uses(size_t group, size_t i) const override;
-  void update(size_t group, const Slot& slot, const Tensor& grad, double grad_scale,
-              bool first) override;
+  void update(size_t group, std::span<const Update> all, double grad_scale) override;
 };
 
 }  // namespace accrue::optim

@@ -89,19 +89,19 @@ void update(const ConstView& g, const Dest& w, const Dest& master, const Step& s
 
 }  // namespace
 
-void sgd(const SgdStep& s, const ConstView& g, const Dest& w, const Dest& momentum,
-         const Dest& master) {
-  update(g, w, master, [&]<class T>(const T* dw, T* x, int64_t i, int64_t n) {
-    step_run(s, SgdRun<T>{dw, x, at(data_of<T>(momentum), i), n});
-  });
+void sgd(const SgdStep& s, const SgdParameters& all) {
+  for (const SgdParameter& p : all)
+    update(p.g, p.w, p.master, [&]<class T>(const T* g, T* w, int64_t i, int64_t n) {
+      step_run(s, SgdRun<T>{g, w, at(data_of<T>(p.momentum), i), n, p.first});
+    });
 }
 
-void adam(const AdamStep& s, const ConstView& g, const Dest& w, const Dest& m, const Dest& v,
-          const Dest& v_max, const Dest& master) {
-  update(g, w, master, [&]<class T>(const T* dw, T* x, int64_t i, int64_t n) {
-    step_run(s,
-             AdamRun<T>{dw, x, data_of<T>(m) + i, data_of<T>(v) + i, at(data_of<T>(v_max), i), n});
-  });
+void adam(const AdamStep& s, const AdamParameters& all) {
+  for (const AdamParameter& p : all)
+    update(p.g, p.w, p.master, [&]<class T>(const T* g, T* w, int64_t i, int64_t n) {
+      step_run(s, AdamRun<T>{g, w, data_of<T>(p.m) + i, data_of<T>(p.v) + i,
+                             at(data_of<T>(p.v_max), i), n, p.t, p.first});
+    });
 }
 
 }  // namespace accrue::kernels::cpu

@@ -32,7 +32,7 @@ double reduce_dense(const T* x, int64_t n, const F& f, const Fold& fold) {
 }
 
 template <class F, class Fold>
-void reduce_all(const ConstView& x, const Dest& y, const F& f, const Fold& fold) {
+double reduce_one(const ConstView& x, const F& f, const Fold& fold) {
   const int64_t n = numel(x.shape);
   const int64_t block = std::max(kFewest, ceil_div(n, kBlocks));
   const int64_t blocks = ceil_div(n, block);
@@ -56,12 +56,19 @@ void reduce_all(const ConstView& x, const Dest& y, const F& f, const Fold& fold)
   });
   double total = 0;
   for (int64_t b = 0; b < blocks; ++b) total = fold(total, partial[b]);
+  return total;
+}
+
+template <class F, class Fold>
+void reduce_all(const ConstViews& all, const Dest& y, const F& f, const Fold& fold) {
+  double total = 0;
+  for (const ConstView& x : all) total = fold(total, reduce_one(x, f, fold));
   store(static_cast<double*>(y.view.data), total, y.write);
 }
 
 }  // namespace
 
-void power_sum(double p, double scale, const ConstView& x, const Dest& y) {
+void power_sum(double p, double scale, const ConstViews& x, const Dest& y) {
   const auto add = [](double a, double b) { return a + b; };
   if (p == 2) {
     reduce_all(
@@ -75,7 +82,7 @@ void power_sum(double p, double scale, const ConstView& x, const Dest& y) {
   }
 }
 
-void max_abs(const ConstView& x, const Dest& y) {
+void max_abs(const ConstViews& x, const Dest& y) {
   reduce_all(
       x, y, [](double v) { return std::abs(v); },
       [](double a, double b) { return b > a || std::isnan(b) ? b : a; });

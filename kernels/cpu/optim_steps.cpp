@@ -37,7 +37,7 @@ void sgd_run(const SgdStep& s, const SgdRun<T>& run) {
     const V w = load(run.w);
     if (s.weight_decay != 0) d = d + decay * w;
     if (run.momentum) {
-      const V b = s.first ? d : momentum * load(run.momentum) + damped * d;
+      const V b = run.first ? d : momentum * load(run.momentum) + damped * d;
       store(run.momentum, b);
       d = s.nesterov ? d + momentum * b : b;
     }
@@ -48,7 +48,7 @@ void sgd_run(const SgdStep& s, const SgdRun<T>& run) {
 template <class T>
 void adam_run(const AdamStep& s, const AdamRun<T>& run) {
   using V = Vec<T>;
-  const auto t = static_cast<double>(s.t);
+  const auto t = static_cast<double>(run.t);
   const V beta1(s.beta1), beta2(s.beta2), new1(1 - s.beta1), new2(1 - s.beta2), eps(s.eps),
       decay(s.weight_decay), kept(1 - s.lr * s.weight_decay), scale(s.grad_scale),
       rate(s.lr / (1 - std::pow(s.beta1, t))), root_scale(1 / std::sqrt(1 - std::pow(s.beta2, t)));
@@ -60,14 +60,14 @@ void adam_run(const AdamStep& s, const AdamRun<T>& run) {
     if (decays) d = d + decay * w;
     V m = new1 * d;
     V v = new2 * (d * d);
-    if (!s.first) {
+    if (!run.first) {
       m = beta1 * load(run.m) + m;
       v = beta2 * load(run.v) + v;
     }
     store(run.m, m);
     store(run.v, v);
     if (run.v_max) {
-      if (!s.first) {
+      if (!run.first) {
         const V old = load(run.v_max);
         v = where(old > v, old, v);
       }

@@ -13,12 +13,14 @@ struct SgdRun {
   const T* g;
   T *w, *momentum;
   int64_t n;
+  bool first;
 };
 template <class T>
 struct AdamRun {
   const T* g;
   T *w, *m, *v, *v_max;
-  int64_t n;
+  int64_t n, t;
+  bool first;
 };
 
 void step_run(const SgdStep& s, const SgdRun<float>& run);

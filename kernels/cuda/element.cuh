@@ -124,10 +124,11 @@ __device__ void put_as(void* data, DType t, long i, C value, Write write) {
 template <class C>
 struct Source {
   using Number = C;
-  const void* data;
-  DType dtype;
+  const void* data = nullptr;
+  DType dtype = DType::float32;
   Places places;
 
+  Source() = default;
   explicit Source(const ConstView& x) : data(x.data), dtype(x.dtype), places(x.shape, x.strides) {}
   /// False for an operand that is not given.
   ACCRUE_HD explicit operator bool() const { return data != nullptr; }
@@ -137,11 +138,12 @@ struct Source {
 template <class C>
 struct Target {
   using Number = C;
-  void* data;
-  DType dtype;
-  Write write;
+  void* data = nullptr;
+  DType dtype = DType::float32;
+  Write write = Write::overwrite;
   Places places;
 
+  Target() = default;
   explicit Target(const Dest& y)
       : data(y.wanted() ? y.view.data : nullptr),
         dtype(y.view.dtype),
@@ -162,8 +164,9 @@ struct Target {
 template <class T>
 struct DenseSource {
   using Number = T;
-  const T* data;
+  const T* data = nullptr;
 
+  DenseSource() = default;
   explicit DenseSource(const ConstView& x) : data(static_cast<const T*>(x.data)) {}
   ACCRUE_HD explicit operator bool() const { return data != nullptr; }
   __device__ T operator[](long i) const { return data[i]; }
@@ -172,9 +175,10 @@ struct DenseSource {
 template <class T>
 struct DenseTarget {
   using Number = T;
-  T* data;
-  Write write;
+  T* data = nullptr;
+  Write write = Write::overwrite;
 
+  DenseTarget() = default;
   explicit DenseTarget(const Dest& y)
       : data(y.wanted() ? static_cast<T*>(y.view.data) : nullptr), write(y.write) {}
   ACCRUE_HD explicit operator bool() const { return data != nullptr; }

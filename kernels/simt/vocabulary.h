@@ -79,6 +79,7 @@ __attribute__((noinline, no_sanitize("thread"))) T exchange(T* p, F f) {
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 #define threadIdx (::accrue::simt::thread_index())
 #define blockIdx (::accrue::simt::block_index())

@@ -6,9 +6,17 @@
 namespace accrue::testing {
 namespace {
 
+using kernels::AdamParameter;
 using kernels::AdamStep;
+using kernels::SgdParameter;
 using kernels::SgdStep;
 using View = std::function<Tensor(const Tensor&)>;
+
+void sgd_one(const SgdStep& s, const SgdParameter& p) { kernels::sgd(s, {&p, 1}); }
+void power_sum_one(double p, double scale, const ConstView& x, const Dest& y) {
+  kernels::power_sum(p, scale, {&x, 1}, y);
+}
+void max_abs_one(const ConstView& x, const Dest& y) { kernels::max_abs({&x, 1}, y); }
 
 Tensor whole(const Tensor& x) { return x; }
 /// Dense, but no vector of 16 bytes begins where it does.
@@ -16,17 +24,18 @@ Tensor from_second(const Tensor& x) { return part_of(x, 0, 1, x.shape()[0]); }
 
 /// Two steps; the first finds no state. Inputs are the memory of g and w; results that of w, the
 /// state and the master.
-Tensors sgd_twice(SgdStep s, const Tensors& in, const View& view) {
+Tensors sgd_twice(const SgdStep& s, const Tensors& in, const View& view) {
   const Tensor memory = copy_of(in[1]), g = view(in[0]), w = view(memory);
   const bool half = is_16bit_float(w.dtype());
   const DType dtype = half ? float32 : w.dtype();
   const Tensor momentum = empty(w.shape(), dtype, w.device());
   const Tensor master = to_device(full(w.shape(), 0.5, float32), w.device());
-  for (const bool first : {true, false}) {
-    s.first = first;
-    kernels::sgd(s, g, into(w), s.momentum != 0 ? into(momentum) : Dest(),
-                 half ? into(master) : Dest());
-  }
+  for (const bool first : {true, false})
+    sgd_one(s, {.g = g,
+                .w = into(w),
+                .momentum = s.momentum != 0 ? into(momentum) : Dest(),
+                .master = half ? into(master) : Dest(),
+                .first = first});
   Tensors y = {memory};
   if (s.momentum != 0) y.push_back(momentum);
   if (half) y.push_back(master);
@@ -41,11 +50,16 @@ Tensors adam_twice(AdamStep s, bool with_max, const Tensors& in, const View& vie
   for (int i = 0; i < 3; ++i) state.push_back(empty(w.shape(), dtype, w.device()));
   const Tensor master = to_device(full(w.shape(), 0.5, float32), w.device());
   for (const bool first : {true, false}) {
-    s.first = first;
     s.grad_scale = first ? 1 : 0.25;  // so that the old v_max is the larger one
-    s.t = first ? 1 : 2;
-    kernels::adam(s, g, into(w), into(state[0]), into(state[1]), with_max ? into(state[2]) : Dest(),
-                  half ? into(master) : Dest());
+    const AdamParameter p{.g = g,
+                          .w = into(w),
+                          .m = into(state[0]),
+                          .v = into(state[1]),
+                          .v_max = with_max ? into(state[2]) : Dest(),
+                          .master = half ? into(master) : Dest(),
+                          .t = first ? 1 : 2,
+                          .first = first};
+    kernels::adam(s, {&p, 1});
   }
   Tensors y = {memory, state[0], state[1]};
   if (with_max) y.push_back(state[2]);
@@ -115,7 +129,7 @@ TEST_F(Optim, AMasterGivesWayToAChangedParameter) {
       const Tensor master =
           to_device(tensor({1 + little, 1 + little, -0.0, kNaN}, float32), device);
       const Tensor g = to_device(tensor({-little, -little, 0, 0}, float32), device);
-      kernels::sgd({.lr = 1}, g, into(w), Dest(), into(master));
+      sgd_one({.lr = 1}, {.g = g, .w = into(w), .momentum = {}, .master = into(master)});
       const std::vector<double> m = master.to_vector<double>();
       EXPECT_EQ(m[0], 1 + 2 * little);
       EXPECT_EQ(m[1], 2 + little);
@@ -129,17 +143,84 @@ TEST_F(Optim, AMasterGivesWayToAChangedParameter) {
 TEST_F(Optim, AStepReachesEveryElementOfALargeParameter) {
   const int64_t n = (1 << 18) + 5;
   const Tensor g = ones({n}, float64, device), w = zeros({n}, float64, device);
-  kernels::sgd({.lr = 0.5}, g, into(w), Dest(), Dest());
+  sgd_one({.lr = 0.5}, {.g = g, .w = into(w), .momentum = {}, .master = {}});
   for (double v : w.to_vector<double>()) ASSERT_EQ(v, -0.5);
+}
+
+/// Parameters of every kind, in turn, and of sizes from 0 on: w and g of number i are in[2 * i] and
+/// in[2 * i + 1].
+Tensors mixed_parameters(int count) {
+  const DType dtypes[] = {float32, float32, float64, float32, DType::bfloat16, DType::float16};
+  Tensors all;
+  for (int i = 0; i < count; ++i) {
+    const DType t = dtypes[i % 6];
+    const auto seed = static_cast<uint32_t>(i);
+    all.push_back(normal({2 * (i % 9), 6}, t, 1, 1 + seed));
+    all.push_back(normal({2 * (i % 9), 6}, is_16bit_float(t) ? float32 : t, 1, 100 + seed));
+  }
+  return all;
+}
+/// Every fourth is strided.
+Tensor view_of(size_t number, const Tensor& x) { return number % 4 == 3 ? strided_part(x) : x; }
+
+/// A step of AdamW on them all: their weights, first moments and masters afterwards.
+Tensors adam_on_all(const Tensors& in) {
+  Tensors y;
+  std::vector<AdamParameter> all;
+  const auto fresh = [&](const Tensor& like, double value) {
+    y.push_back(to_device(full(like.shape(), value, like.dtype()), like.device()));
+    return into(y.back());
+  };
+  for (size_t i = 0; i < in.size() / 2; ++i) {
+    const Tensor memory = copy_of(in[2 * i]), w = view_of(i, memory), g = view_of(i, in[2 * i + 1]);
+    y.push_back(memory);
+    const bool first = i % 3 != 0;
+    all.push_back({.g = g,
+                   .w = into(w),
+                   .m = fresh(g, 0.5),
+                   .v = fresh(g, 0.25),
+                   .v_max = i % 5 == 0 ? fresh(g, 0.1) : Dest(),
+                   .master = is_16bit_float(w.dtype()) ? fresh(g, 0.5) : Dest(),
+                   .t = first ? 1 : static_cast<int64_t>(i + 2),
+                   .first = first});
+  }
+  kernels::adam(
+      {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-3, .weight_decay = 0.1, .decoupled = true},
+      all);
+  return y;
+}
+
+// So many that those of each kind need more than one launch.
+TEST_F(Optim, ManyParametersOfEveryKindAreSteppedAsOnTheCpu) {
+  expect_as_on_cpu(mixed_parameters(200), adam_on_all);
+}
+
+TEST_F(Optim, AStepOfAModelIsOneLaunch) {
+  std::vector<SgdParameter> all;
+  Tensors keep;
+  for (int64_t n = 1; n <= 40; ++n) {
+    keep.push_back(zeros({n}, float32, device));
+    keep.push_back(ones({n}, float32, device));
+    all.push_back(
+        {.g = keep.back(), .w = into(keep[keep.size() - 2]), .momentum = {}, .master = {}});
+  }
+  synchronize(device);
+  const auto before = simt::counts().launches;
+  kernels::sgd({.lr = 0.5}, all);
+  EXPECT_EQ(simt::counts().launches, before + 1);
+  for (size_t i = 0; i < keep.size(); i += 2)
+    for (double v : keep[i].to_vector<double>()) ASSERT_EQ(v, -0.5) << i;
+  kernels::sgd({.lr = 0.5}, {});
+  EXPECT_EQ(simt::counts().launches, before + 1);
 }
 
 Tensors norms(const Tensor& x, const std::function<Dest(const Tensor&)>& write) {
   Tensors y;
   for (int i = 0; i < 4; ++i) y.push_back(to_device(full({}, 3, float64), x.device()));
-  kernels::power_sum(2, 0.5, x, write(y[0]));
-  kernels::power_sum(1, -2, x, write(y[1]));
-  kernels::power_sum(1.5, 1, x, write(y[2]));
-  kernels::max_abs(x, write(y[3]));
+  power_sum_one(2, 0.5, x, write(y[0]));
+  power_sum_one(1, -2, x, write(y[1]));
+  power_sum_one(1.5, 1, x, write(y[2]));
+  max_abs_one(x, write(y[3]));
   return y;
 }
 
@@ -164,15 +245,49 @@ TEST_F(Optim, NormsDoNotDependOnHowAGradientLies) {
   for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k].item(), right[k].item()) << k;
 }
 
+Tensors norms_of_all(const Tensors& x) {
+  const std::vector<ConstView> all(x.begin(), x.end());
+  Tensors y;
+  for (int i = 0; i < 2; ++i) y.push_back(empty({}, float64, x[0].device()));
+  kernels::power_sum(2, 1, all, into(y[0]));
+  kernels::max_abs(all, into(y[1]));
+  return y;
+}
+
+TEST_F(Optim, TheNormOfManyGradientsIsTheCpus) {
+  expect_as_on_cpu(mixed_parameters(400), norms_of_all, 32);
+}
+
+TEST_F(Optim, TheNormOfAModelIsTwoLaunchesWhereverItsGradientsLie) {
+  Tensors dense, strided;
+  for (uint32_t n = 1; n <= 40; ++n) {
+    const Tensor there = to_device(normal({2 * n, 70}, float32, 1, n), device);
+    dense.push_back(to_device(copy_of(strided_part(there)), device));
+    strided.push_back(n % 3 == 0 ? strided_part(there) : dense.back());
+  }
+  const Tensors right = norms_of_all(strided);
+  synchronize(device);
+  const auto before = simt::counts().launches;
+  const Tensors got = norms_of_all(dense);
+  EXPECT_EQ(simt::counts().launches, before + 4);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].item(), right[i].item()) << i;
+}
+
+TEST_F(Optim, TheNormOfNoGradientsIsNothing) {
+  const Tensor y = to_device(full({}, 3, float64), device);
+  kernels::power_sum(2, 1, {}, into(y));
+  EXPECT_EQ(y.item(), 0);
+}
+
 // Whole numbers: every order gives the same sum, and each must be in it once.
 TEST_F(Optim, SumsOfWholeNumbersAreExact) {
   for (int64_t n : {1, 31, 257, 2048, 2049, 20001})
     under_every_schedule([&] {
       const Tensor x = to_device(arange(0, static_cast<double>(n), 1, float32), device);
       const Tensor y = empty({}, float64, device);
-      kernels::power_sum(1, 1, x, into(y));
+      power_sum_one(1, 1, x, into(y));
       EXPECT_EQ(y.item(), static_cast<double>(n) * static_cast<double>(n - 1) / 2);
-      kernels::max_abs(x, into(y));
+      max_abs_one(x, into(y));
       EXPECT_EQ(y.item(), static_cast<double>(n - 1));
     });
 }
@@ -184,16 +299,16 @@ TEST_F(Optim, TheLargestIsFoundAnywhereAndNaNIsLargest) {
         std::vector<double> x(static_cast<size_t>(n), 1);
         x[static_cast<size_t>(at)] = value;
         const Tensor y = empty({}, float64, device);
-        kernels::max_abs(to_device(tensor(x, {n}), device), into(y));
+        max_abs_one(to_device(tensor(x, {n}), device), into(y));
         if (std::isnan(value))
           EXPECT_TRUE(std::isnan(y.item())) << n << " " << at;
         else
           EXPECT_EQ(y.item(), std::abs(value)) << n << " " << at;
-        kernels::power_sum(2, 1, to_device(tensor(x, {n}), device), into(y));
+        power_sum_one(2, 1, to_device(tensor(x, {n}), device), into(y));
         EXPECT_EQ(std::isfinite(y.item()), std::isfinite(value));
       }
   const Tensor y = empty({}, float64, device);
-  kernels::power_sum(2, kInf, to_device(tensor({1, 2, 3}), device), into(y));
+  power_sum_one(2, kInf, to_device(tensor({1, 2, 3}), device), into(y));
   EXPECT_EQ(y.item(), kInf);
 }
 

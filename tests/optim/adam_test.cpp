@@ -141,15 +141,18 @@ TEST(Adam, TheUpdateIsTheSameBitsForOneAndManyThreads) {
   EXPECT_EQ(run(1), run(5));
 }
 
-TEST(Adam, AStepIsOneKernelForEachParameter) {
-  Tensor a = leaf({1, 2}), b = leaf({3});
-  AdamW adam({a, b});
+TEST(Adam, AStepIsOneKernelForEachGroup) {
+  Tensor a = leaf({1, 2}), b = leaf({3}), c = leaf({4}), absent = leaf({5});
+  AdamW adam({a, absent, b});
+  adam.add_group({c}, {.lr = 0.5});
   for (int step = 0; step < 2; ++step) {
     give(a, {1, 1});
     give(b, {1});
+    give(c, {1});
     const kernels::Trace trace;
     adam.step();
     EXPECT_THAT(trace.names(), ElementsAre("adam", "adam"));
+    EXPECT_EQ(trace.calls()[0].writes.size(), 6);  // w, m and v of two parameters
   }
 }
 
