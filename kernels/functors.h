@@ -56,24 +56,27 @@ enum class Ternary : uint8_t {
 #define ACCRUE_FORMULA __attribute__((always_inline)) inline
 #endif
 
-// One line of the table. `domain` is `number` for a function that integers have too, else `real`.
-#define ACCRUE_UNARY(domain, op, x, formula)                                 \
-  template <>                                                                \
-  struct Functor<Unary::op> {                                                \
-    static constexpr const char* name = #op;                                 \
-    static constexpr int arity = 1;                                          \
-    static constexpr bool takes_integers = Domain::domain == Domain::number; \
-    template <class T>                                                       \
-    ACCRUE_FORMULA T operator()([[maybe_unused]] Params p, T x) const {      \
-      return formula;                                                        \
-    }                                                                        \
+// One line of the table. `domain` is `truth` for a question, whose answer is 1 or 0, `number` for
+// another function that integers have too, else `real`.
+#define ACCRUE_UNARY(domain, op, x, formula)                               \
+  template <>                                                              \
+  struct Functor<Unary::op> {                                              \
+    static constexpr const char* name = #op;                               \
+    static constexpr int arity = 1;                                        \
+    static constexpr bool takes_integers = Domain::domain != Domain::real; \
+    static constexpr bool is_truth = Domain::domain == Domain::truth;      \
+    template <class T>                                                     \
+    ACCRUE_FORMULA T operator()([[maybe_unused]] Params p, T x) const {    \
+      return formula;                                                      \
+    }                                                                      \
   };
 #define ACCRUE_BINARY(domain, op, a, b, formula)                             \
   template <>                                                                \
   struct Functor<Binary::op> {                                               \
     static constexpr const char* name = #op;                                 \
     static constexpr int arity = 2;                                          \
-    static constexpr bool takes_integers = Domain::domain == Domain::number; \
+    static constexpr bool takes_integers = Domain::domain != Domain::real;   \
+    static constexpr bool is_truth = Domain::domain == Domain::truth;        \
     template <class T>                                                       \
     ACCRUE_FORMULA T operator()([[maybe_unused]] Params p, T a, T b) const { \
       return formula;                                                        \
@@ -84,7 +87,8 @@ enum class Ternary : uint8_t {
   struct Functor<Ternary::op> {                                                   \
     static constexpr const char* name = #op;                                      \
     static constexpr int arity = 3;                                               \
-    static constexpr bool takes_integers = Domain::domain == Domain::number;      \
+    static constexpr bool takes_integers = Domain::domain != Domain::real;        \
+    static constexpr bool is_truth = Domain::domain == Domain::truth;             \
     template <class T>                                                            \
     ACCRUE_FORMULA T operator()([[maybe_unused]] Params p, T a, T b, T c) const { \
       return formula;                                                             \
@@ -101,7 +105,7 @@ enum class Ternary : uint8_t {
 // NOLINTNEXTLINE(modernize-concat-nested-namespaces): accrue::functor, as the macro spells it
 namespace ACCRUE_FUNCTOR_NAMESPACE {
 
-enum class Domain : uint8_t { real, number };
+enum class Domain : uint8_t { real, number, truth };
 
 /// The function of an enumerator: Functor<Unary::exp>{}(params, x).
 template <auto Op>
@@ -173,8 +177,8 @@ ACCRUE_UNARY (real,   silu,              x,     gate(x, sigmoid(x)))
 ACCRUE_BINARY(real,   silu_grad,         dy, x, dy * (sigmoid(x) + gate(x, sigmoid_slope(x))))
 ACCRUE_UNARY (real,   softplus,          x,     log_one_plus_exp(as<T>(p.a) * x) / as<T>(p.a))
 ACCRUE_BINARY(real,   softplus_grad,     dy, x, dy * sigmoid(as<T>(p.a) * x))
-ACCRUE_UNARY (number, logical_not,       x,     one_where<T>(x == T(0)))
-ACCRUE_UNARY (number, isnan,             x,     one_where<T>(x != x))
+ACCRUE_UNARY (truth,  logical_not,       x,     one_where<T>(x == T(0)))
+ACCRUE_UNARY (truth,  isnan,             x,     one_where<T>(x != x))
 
 // ---- one argument and numbers of the call: p.a, p.b ----
 ACCRUE_UNARY (number, add_scalar,        x,     x + as<T>(p.a))
@@ -204,14 +208,14 @@ ACCRUE_BINARY (number, maximum,          a, b,     where((a > b) | (a != a), a, 
 ACCRUE_TERNARY(real,   maximum_grad,     dy, a, b, where(a > b, dy, where(a == b, T(0.5) * dy, T(0))))
 ACCRUE_BINARY (number, minimum,          a, b,     where((a < b) | (a != a), a, b))
 ACCRUE_TERNARY(real,   minimum_grad,     dy, a, b, where(a < b, dy, where(a == b, T(0.5) * dy, T(0))))
-ACCRUE_BINARY (number, eq,               a, b,     one_where<T>(a == b))
-ACCRUE_BINARY (number, ne,               a, b,     one_where<T>(a != b))
-ACCRUE_BINARY (number, lt,               a, b,     one_where<T>(a < b))
-ACCRUE_BINARY (number, le,               a, b,     one_where<T>(a <= b))
-ACCRUE_BINARY (number, gt,               a, b,     one_where<T>(a > b))
-ACCRUE_BINARY (number, ge,               a, b,     one_where<T>(a >= b))
-ACCRUE_BINARY (number, logical_and,      a, b,     one_where<T>((a != T(0)) & (b != T(0))))
-ACCRUE_BINARY (number, logical_or,       a, b,     one_where<T>((a != T(0)) | (b != T(0))))
+ACCRUE_BINARY (truth,  eq,               a, b,     one_where<T>(a == b))
+ACCRUE_BINARY (truth,  ne,               a, b,     one_where<T>(a != b))
+ACCRUE_BINARY (truth,  lt,               a, b,     one_where<T>(a < b))
+ACCRUE_BINARY (truth,  le,               a, b,     one_where<T>(a <= b))
+ACCRUE_BINARY (truth,  gt,               a, b,     one_where<T>(a > b))
+ACCRUE_BINARY (truth,  ge,               a, b,     one_where<T>(a >= b))
+ACCRUE_BINARY (truth,  logical_and,      a, b,     one_where<T>((a != T(0)) & (b != T(0))))
+ACCRUE_BINARY (truth,  logical_or,       a, b,     one_where<T>((a != T(0)) | (b != T(0))))
 ACCRUE_TERNARY(number, where,            c, a, b,  where(c != T(0), a, b))
 ACCRUE_BINARY (number, where_a,          c, dy,    where(c != T(0), dy, T(0)))
 ACCRUE_BINARY (number, where_b,          c, dy,    where(c != T(0), T(0), dy))
@@ -247,6 +251,11 @@ auto visit(Op op, F& f, std::index_sequence<I...>) {
 template <class Op, class F>
 auto visit(Op op, F&& f) {
   return visit(op, f, std::make_index_sequence<static_cast<size_t>(Op::count)>{});
+}
+
+template <class Op>
+bool is_truth(Op op) {
+  return visit(op, []<class F>(F) { return F::is_truth; });
 }
 
 template <class Op, size_t... I>

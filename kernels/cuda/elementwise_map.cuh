@@ -1,9 +1,8 @@
 // The kernels behind map(), included by one file for each arity. There are two:
 //
-//   rows_kernel      one instance for each function: operands of 32 or 16 bits whose rows lie
-//   densely
-//                    or are one element repeated, which is what training does nearly always
-//   strided_kernel   one instance for each type computed in, with all functions inside: the rest
+//   rows_kernel      an instance for each function with values: operands of 32 or 16 bits whose
+//                    rows lie densely or are one element repeated, which is nearly all of training
+//   strided_kernel   an instance for each type computed in, with all functions inside: the rest
 //
 // Now read: elementwise_unary.cu, which is this for one argument.
 #pragma once
@@ -205,7 +204,7 @@ void map_any(Op f, const Params& p, DType computed, const Operands& x, const Nes
     on.check(LAUNCH((strided_kernel<int64_t, Op>), blocks_for(n), kThreads, 0, on.stream(), f, p, x,
                     at, n),
              name);
-  } else if (!lies_in_rows(x, at)) {
+  } else if (functor::is_truth(f) || !lies_in_rows(x, at)) {
     on.check(LAUNCH((strided_kernel<float, Op>), blocks_for(n), kThreads, 0, on.stream(), f, p, x,
                     at, n),
              name);
@@ -215,9 +214,10 @@ void map_any(Op f, const Params& p, DType computed, const Operands& x, const Nes
     const bool packed = rows_are_aligned(x, at);
     const unsigned blocks = blocks_for(rows * ((columns + 3) / 4));
     functor::visit(f, [&]<class F>(F) {
-      on.check(LAUNCH((rows_kernel<F>), blocks, kThreads, 0, on.stream(), p, x, at, rows, columns,
-                      packed),
-               name);
+      if constexpr (!F::is_truth)
+        on.check(LAUNCH((rows_kernel<F>), blocks, kThreads, 0, on.stream(), p, x, at, rows, columns,
+                        packed),
+                 name);
     });
   }
 }
