@@ -4,27 +4,42 @@
 // (Write::add), from the bias or from +0, and walks k in order, then the batches that c lacks. So a
 // product over 512 rows equals eight over 64 rows added one after another, bit for bit.
 #pragma once
+#include <tuple>
+
 #include <accrue/kernels/dispatch.h>
+#include <accrue/kernels/functors.h>
 
 namespace accrue::kernels {
 
+/// c = f(bias[n] + Σₖ ...). f takes a sum as it was formed, in float32 where c has 16 bits.
+struct Epilogue {
+  ConstView bias;             ///< [n], or none
+  Unary f = Unary::identity;  ///< identity, relu or gelu_tanh
+  Dest inside;                ///< where f's argument goes too, if it is wanted
+
+  auto operands() const { return std::tie(bias, inside); }
+};
+
 namespace cpu {
-void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c);
+void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c);
 }
 namespace cuda {
-ACCRUE_OPTIONAL void matmul(const ConstView& a, const ConstView& b, const ConstView& bias,
+ACCRUE_OPTIONAL void matmul(const ConstView& a, const ConstView& b, const Epilogue& e,
                             const Dest& c);
 }
 
 /// c[.., m, n] = Σₖ a[.., m, k] · b[.., k, n]; the batch dimensions broadcast, and those that c
 /// lacks or has as 1 are summed in order.
-/// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit.
-inline void matmul(const ConstView& a, const ConstView& b, const Dest& c) {
-  dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, ConstView{}, c);
+/// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit. For an
+/// epilogue that c and e.inside overwrite, have one shape and every batch dimension.
+inline void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
+  dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, e, c);
 }
-/// c = bias[n] + a · b. REQUIRES: c overwrites and has every batch dimension.
 inline void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
-  dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, bias, c);
+  matmul(a, b, Epilogue{.bias = bias, .inside = {}}, c);
+}
+inline void matmul(const ConstView& a, const ConstView& b, const Dest& c) {
+  matmul(a, b, Epilogue{}, c);
 }
 
 /// The view with its last two dimensions swapped.

@@ -2,8 +2,6 @@
 
 #include <accrue/core/random.h>
 
-#include <accrue/autograd/ops/matmul.h>
-
 #include <accrue/nn/linear.h>
 
 namespace accrue::nn {
@@ -16,8 +14,6 @@ Linear::Linear(int64_t in_features, int64_t out_features, const LinearOptions& o
   register_parameter("bias", bias,
                      options.bias ? uniform({out_features}, -bound, bound) : Tensor());
 }
-
-Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }
 
 std::string Linear::extra_repr() const {
   return detail::concat("in_features=", weight.size(1), ", out_features=", weight.size(0),

@@ -1,5 +1,7 @@
 // Linear: y = x · weightᵀ + bias.
 #pragma once
+#include <accrue/autograd/ops/matmul.h>
+
 #include <accrue/nn/module.h>
 
 namespace accrue::nn {
@@ -14,7 +16,9 @@ class Linear : public Module {
   /// negative size.
   Linear(int64_t in_features, int64_t out_features, const LinearOptions& options = {});
   /// x [.., in] to y [.., out]
-  Tensor forward(const Tensor& x) override;
+  Tensor forward(const Tensor& x) override { return forward(x, Activation::none); }
+  /// With an activation behind it, in one operator.
+  Tensor forward(const Tensor& x, Activation f) { return linear(x, weight, bias, f); }
   std::string extra_repr() const override;
 
   Tensor weight, bias;

@@ -1,4 +1,3 @@
-#include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/arithmetic.h>
 
 #include <accrue/nn/transformer.h>
@@ -27,8 +26,7 @@ Tensor TransformerEncoderLayer::attend(const Tensor& x, const AttentionOptions& 
 }
 
 Tensor TransformerEncoderLayer::feed(const Tensor& x) {
-  const Tensor hidden = (*linear1)(x);
-  const Tensor h = options_.activation == Activation::relu ? relu(hidden) : gelu(hidden);
+  const Tensor h = linear1->forward(x, options_.activation);
   return (*dropout2_)((*linear2)((*dropout_)(h)));
 }
 

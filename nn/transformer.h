@@ -8,10 +8,11 @@
 #include <accrue/nn/attention.h>
 #include <accrue/nn/dropout.h>
 #include <accrue/nn/layer_norm.h>
+#include <accrue/nn/linear.h>
 
 namespace accrue::nn {
 
-enum class Activation : uint8_t { relu, gelu };
+using accrue::Activation;
 
 struct TransformerOptions {
   int64_t dim_feedforward = 2048;

@@ -218,6 +218,12 @@ inline Rows reductions() {
 inline Rows products() {
   const auto mm = [](In v) { return matmul(v[0], v[1]); };
   const auto lin = [](In v) { return linear(v[0], v[1], v.size() > 2 ? v[2] : Tensor()); };
+  const auto ending = [=](Activation f) {
+    return [=](In v) { return linear(v[0], v[1], v.size() > 2 ? v[2] : Tensor(), f); };
+  };
+  const auto then = [](double (*f)(double)) {
+    return [=](const Arrays& v) { return each(f)({linear(v)}); };
+  };
   const Input w = shared({4, 5});
   return {
    {"matmul", {items({3, 5}), shared({5, 4})}, mm, matmul, T::sum,
@@ -241,6 +247,9 @@ inline Rows products() {
    {"linear/no_bias", {items({3, 5}), w}, lin, linear, T::sum, {}, kChained},
    {"linear/sequence", {items({2, 3, 5}), w, shared({4})}, lin, linear, T::sum, {}, kChained},
    {"linear/one", {shared({5}), w, shared({4})}, lin, linear, T::sum, {}, kChained},
+   {"linear/relu", {items({3, 5}), w, shared({4})}, ending(Activation::relu), then([](double a) { return a > 0 ? a : 0; }), T::sum, {}, kChained},
+   {"linear/gelu_tanh", {items({3, 5}), shared({8, 5}), shared({8})}, ending(Activation::gelu_tanh), then(gelu_tanh), T::sum, {}, kFractions},
+   {"linear/gelu_tanh_no_bias", {items({2, 3, 5}), w}, ending(Activation::gelu_tanh), then(gelu_tanh), T::sum, {}, kFractions},
   };
 }
 

@@ -1,6 +1,7 @@
 #include <accrue/kernels/elementwise.h>
 #include <accrue/kernels/matmul.h>
 
+#include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/matmul.h>
 #include <accrue/autograd/ops/support.h>
 
@@ -68,10 +69,11 @@ struct Matmul {
   }
 };
 
-// y = x · wᵀ + b      dx = dy · w      dw = dyᵀ · x      db = Σ dy
+// y = f(z),  z = x · wᵀ + b      dz = dy · f'(z)      dx = dz · w      dw = dzᵀ · x      db = Σ dz
 struct Linear {
   static constexpr const char* name = "linear";
-  Saved x, w;
+  Activation activation;
+  Saved x = {}, w = {}, y_or_z = {};
 
   Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     check_product(name, input, weight);
@@ -83,30 +85,52 @@ struct Linear {
       check<ShapeError>(bias.shape() == Dims{weight.size(0)}, name, ": the bias is ", bias.shape(),
                         " for the weight ", weight.shape(), "; it must be [", weight.size(0), "]");
     }
+    const bool needs_grad =
+        input.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
     Dims shape = input.shape();
     shape[shape.size() - 1] = weight.size(0);
     Tensor y = Tensor::empty(shape, input.dtype(), input.device());
-    if (bias.defined())
-      kernels::matmul(as_rows(input), transposed(weight.view()), bias, as_rows(into(y)));
-    else
-      kernels::matmul(as_rows(input), transposed(weight.view()), as_rows(into(y)));
+    kernels::Epilogue end;
+    if (bias.defined()) end.bias = bias;
+    if (activation == Activation::relu) {
+      end.f = Unary::relu;
+      if (needs_grad) y_or_z = y;
+    } else if (activation == Activation::gelu_tanh) {
+      end.f = Unary::gelu_tanh;
+      if (needs_grad) {
+        const Tensor z = ops::result_of(y);
+        end.inside = as_rows(into(z));
+        y_or_z = z;
+      }
+    }
+    kernels::matmul(as_rows(input), transposed(weight.view()), end, as_rows(into(y)));
     if (weight.requires_grad()) x = input;
     if (input.requires_grad()) w = weight;
     return y;
   }
 
   void backward(const Tensor& dy, GradSink dx, GradSink dw, GradSink db) {
-    if (dx) kernels::matmul(as_rows(dy), w, as_rows(into(dx)));
-    if (dw) kernels::matmul(transposed(as_rows(dy)), as_rows(x), into(dw));
-    if (db) kernels::copy(dy, into(db));
+    if (activation == Activation::none) return backward_of_sums(dy, dx, dw, db);
+    const Tensor dz = ops::result_of(dy);
+    kernels::binary(activation == Activation::relu ? Binary::relu_grad : Binary::gelu_tanh_grad, dy,
+                    y_or_z, into(dz));
+    backward_of_sums(dz, dx, dw, db);
+  }
+
+ private:
+  void backward_of_sums(const Tensor& dz, GradSink dx, GradSink dw, GradSink db) {
+    if (dx) kernels::matmul(as_rows(dz), w, as_rows(into(dx)));
+    if (dw) kernels::matmul(transposed(as_rows(dz)), as_rows(x), into(dw));
+    if (db) kernels::copy(dz, into(db));
   }
 };
 
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) { return apply(Matmul{}, a, b); }
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return apply(Linear{}, x, weight, bias);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
+  if (f == Activation::gelu) return gelu(linear(x, weight, bias));
+  return apply(Linear{f}, x, weight, bias);
 }
 
 }  // namespace accrue

@@ -12,9 +12,17 @@ namespace accrue {
 /// Throws ShapeError if the inner sizes differ, DTypeError unless both have one floating dtype.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// y = x · weightᵀ + bias, for x [.., in], weight [out, in] and bias [out] or none. The bias is
+/// The function that linear() may end with; gelu is exact by erf, gelu_tanh approximated by tanh.
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
+
+/// y = f(x · weightᵀ + bias), for x [.., in], weight [out, in] and bias [out] or none. The bias is
 /// where the chains start.
-/// dx = dy · weight    dweight = dyᵀ · x    dbias = Σ dy
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// dz = dy · f'(z)    dx = dz · weight    dweight = dzᵀ · x    dbias = Σ dz
+/// The numbers are those of linear() and then f, except that gelu_tanh of 16-bit numbers takes z
+/// unrounded. relu keeps y alone; relu and gelu_tanh can be done on a CUDA device as y is written,
+/// gelu is an operator of its own.
+/// Throws ShapeError and DTypeError as matmul().
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              Activation f = Activation::none);
 
 }  // namespace accrue

@@ -1,5 +1,7 @@
 // Turns views into calls of gemm(). Now read: kernels/matmul_plan.h for how batches are folded.
 #include <accrue/kernels/cpu/gemm.h>
+#include <accrue/kernels/elementwise.h>
+#include <accrue/kernels/epilogue_sums.h>
 #include <accrue/kernels/matmul.h>
 #include <accrue/kernels/matmul_plan.h>
 
@@ -28,13 +30,16 @@ void run_views(const ConstView& a, const ConstView& b, const ConstView& bias, co
 
 }  // namespace
 
-void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
+void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
+  const EpilogueSums sums(e, c);
+  const DType result = sums.dest().view.dtype;
   visit_float(a.dtype, [&]<class T>() {
-    if (c.view.dtype == a.dtype) return run_views<T, T>(a, b, bias, c);
+    if (result == a.dtype) return run_views<T, T>(a, b, e.bias, sums.dest());
     if constexpr (sizeof(T) == 2)
-      if (c.view.dtype == DType::float32) return run_views<T, float>(a, b, bias, c);
-    detail::fail<DTypeError>("matmul: ", a.dtype, " operands cannot give ", c.view.dtype);
+      if (result == DType::float32) return run_views<T, float>(a, b, e.bias, sums.dest());
+    detail::fail<DTypeError>("matmul: ", a.dtype, " operands cannot give ", result);
   });
+  sums.apply(e, c, unary);
 }
 
 }  // namespace accrue::kernels::cpu

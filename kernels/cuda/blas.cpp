@@ -75,13 +75,13 @@ bool blas_product(const ProductPlan& plan, const BlasProduct& p) {
   if (plan.k.size == 0) return false;
   const std::optional<BlasCall> call = call_of(plan, p);
   if (!call) return false;
-  const bool bias_fits = !p.bias || (p.result == p.factors && !call->y.transposed &&
-                                     (p.bias_stride == 1 || plan.n.size == 1));
-  if (!bias_fits) return false;
+  const bool plain = !p.bias && !p.gelu;
+  const bool bias_fits = !p.bias || p.bias_stride == 1 || plan.n.size == 1;
+  if (!plain && (p.result != p.factors || call->y.transposed || !bias_fits)) return false;
   const std::shared_ptr<BlasHandle> blas = blas_handle(p.device);
   if (!blas) return false;
   const std::lock_guard turn(blas->turn);
-  if (p.bias) return multiply_with_bias(*blas, *call, p.bias);
+  if (!plain) return multiply_with(*blas, *call, {p.bias, p.gelu, p.inside});
   multiply(*blas, *call);
   return true;
 }

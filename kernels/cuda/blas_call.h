@@ -27,8 +27,15 @@ struct BlasCall {
 
 void multiply(BlasHandle& blas, const BlasCall& call);
 
-/// y = bias of the row + op(left) · op(right). False, and nothing done, if cuBLASLt has no
-/// algorithm for it. The bias is of y's type, its m values side by side.
-bool multiply_with_bias(BlasHandle& blas, const BlasCall& call, const void* bias);
+/// What cuBLASLt does to the sums before it writes them.
+struct BlasEpilogue {
+  const void* bias;  ///< of y's type, its m values side by side, or null
+  bool gelu;
+  void* inside;  ///< where GELU's argument goes too, or null; lies like y
+};
+
+/// y = f(bias of the row + op(left) · op(right)). False, and nothing done, if cuBLASLt has no
+/// algorithm for it.
+bool multiply_with(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& epilogue);
 
 }  // namespace accrue::kernels::cuda

@@ -4,6 +4,8 @@
 
 #include <accrue/kernels/cuda/blas.h>
 #include <accrue/kernels/cuda/gemm_tile.cuh>
+#include <accrue/kernels/elementwise.h>
+#include <accrue/kernels/epilogue_sums.h>
 #include <accrue/kernels/matmul.h>
 #include <accrue/kernels/matmul_plan.h>
 #include <accrue/kernels/split_invariant.h>
@@ -46,7 +48,7 @@ struct Product {
   using Number = std::conditional_t<kIsHalf<T>, float, T>;
   void* data;
   long batch, row, column;
-  bool is_float32, goes_on;
+  bool is_float32, goes_on, relu;
   const T* bias;
   long bias_stride;
 
@@ -60,6 +62,7 @@ struct Product {
   }
   __device__ void finish(long t, long i, long j, Number sum) const {
     const long at = place(t, i, j);
+    if (relu && sum <= 0) sum = 0;  // a NaN stays
     if (kIsHalf<T> && is_float32)
       static_cast<float*>(data)[at] = static_cast<float>(sum);
     else
@@ -68,7 +71,7 @@ struct Product {
 };
 
 template <class T>
-void run_tiles(const Launcher& on, const ProductPlan& p, const BlasProduct& step) {
+void run_tiles(const Launcher& on, const ProductPlan& p, const BlasProduct& step, bool relu) {
   const Factor<T> a(step.a, p.batch.a, p.m.a, p.k.a);
   const Factor<T> b(step.b, p.batch.b, p.n.b, p.k.b);
   const Product<T> c{step.c,
@@ -77,40 +80,71 @@ void run_tiles(const Launcher& on, const ProductPlan& p, const BlasProduct& step
                      p.n.c,
                      step.result == DType::float32,
                      step.adds,
+                     relu,
                      static_cast<const T*>(step.bias),
                      step.bias_stride};
   constexpr TileChoice kLargest = sizeof(T) == 4 ? TileChoice::large : TileChoice::medium;
   launch_product<kLargest>(on, "matmul", a, b, c, {p.batch.size, p.m.size, p.n.size, p.k.size});
 }
 
+/// What cuBLAS is to compute in the first step of a plan.
+BlasProduct whole_product(const ConstView& a, const ConstView& b, const ConstView& bias,
+                          const Dest& c) {
+  return {a.dtype,      c.view.dtype,
+          a.data,       b.data,
+          bias.data,    bias.data ? bias.strides[0] : 0,
+          c.view.data,  c.write == Write::add,
+          c.view.device};
+}
+
+/// The product with GELU behind it, where cuBLASLt has them in one.
+bool gelu_by_blas(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
+  const ProductPlan p(a, b, c.view);
+  const bool alike = !e.inside.wanted() || e.inside.view.strides == c.view.strides;
+  if (split_invariant() || p.outers != 0 || !alike) return false;
+  const Launcher on(c.view.device);
+  BlasProduct product = whole_product(a, b, e.bias, c);
+  product.gelu = true;
+  product.inside = e.inside.wanted() ? e.inside.view.data : nullptr;
+  return blas_product(p, product);
+}
+
+/// c = [relu of] the sums. False if relu is left to others.
 template <class T>
-void run(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
+bool run(const ConstView& a, const ConstView& b, const ConstView& bias, bool relu, const Dest& c) {
   const ProductPlan p(a, b, c.view);
   const Launcher on(c.view.device);
-  const bool any_order = !split_invariant();
+  const bool any_order = !split_invariant(), one_step = p.outers == 0;
+  const BlasProduct whole = whole_product(a, b, bias, c);
   const long result_bytes = static_cast<long>(size_of(c.view.dtype));
+  bool applied = false;
   p.steps([&](long at_a, long at_b, long at_c, bool first) {
-    const BlasProduct step{a.dtype,
-                           c.view.dtype,
-                           static_cast<const T*>(a.data) + at_a,
-                           static_cast<const T*>(b.data) + at_b,
-                           bias.data,
-                           bias.data ? bias.strides[0] : 0,
-                           static_cast<char*>(c.view.data) + at_c * result_bytes,
-                           !first || c.write == Write::add,
-                           c.view.device};
-    if (!any_order || !blas_product(p, step)) run_tiles<T>(on, p, step);
+    BlasProduct step = whole;
+    step.a = static_cast<const T*>(a.data) + at_a;
+    step.b = static_cast<const T*>(b.data) + at_b;
+    step.c = static_cast<char*>(c.view.data) + at_c * result_bytes;
+    step.adds |= !first;
+    if (any_order && blas_product(p, step)) return;
+    applied = relu && one_step;
+    run_tiles<T>(on, p, step, applied);
   });
+  return applied;
 }
 
 }  // namespace
 
-void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
+void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
+  if (e.f == Unary::gelu_tanh && gelu_by_blas(a, b, e, c)) return;
+  const EpilogueSums sums(e, c);
+  const DType result = sums.dest().view.dtype;
+  const bool relu = e.f == Unary::relu && !e.inside.wanted();
+  bool applied = false;
   visit_float(a.dtype, [&]<class T>() {
-    const bool fits = c.view.dtype == a.dtype || (kIsHalf<T> && c.view.dtype == DType::float32);
-    check<DTypeError>(fits, "matmul: ", a.dtype, " operands cannot give ", c.view.dtype);
-    run<T>(a, b, bias, c);
+    const bool fits = result == a.dtype || (kIsHalf<T> && result == DType::float32);
+    check<DTypeError>(fits, "matmul: ", a.dtype, " operands cannot give ", result);
+    applied = run<T>(a, b, e.bias, relu, sums.dest());
   });
+  if (!applied) sums.apply(e, c, unary);
 }
 
 }  // namespace accrue::kernels::cuda

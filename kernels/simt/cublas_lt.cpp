@@ -1,4 +1,5 @@
-// cuBLASLt as the executor offers it: products described by objects, with a bias behind them.
+// cuBLASLt as the executor offers it: products described by objects, with a bias and GELU behind
+// them.
 #include <cstring>
 #include <memory>
 
@@ -12,6 +13,8 @@ struct cublasLtMatmulDescOpaque_t {
   cublasOperation_t op_a = CUBLAS_OP_N, op_b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
+  void* inside = nullptr;  // the auxiliary matrix: GELU's argument
+  int64_t inside_ld = 0, inside_batch = 0;
 };
 struct cublasLtMatrixLayoutOpaque_t {
   cudaDataType type;
@@ -34,6 +37,17 @@ cublasStatus_t set(T& attribute, const void* value, size_t bytes) {
   if (!value || bytes != sizeof attribute) return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(&attribute, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
+}
+
+// An epilogue is a set of bits.
+bool has(const cublasLtMatmulDescOpaque_t& desc, int bit) { return (desc.epilogue & bit) != 0; }
+constexpr int kBias = CUBLASLT_EPILOGUE_BIAS, kGelu = CUBLASLT_EPILOGUE_GELU,
+              kKeepsInside = CUBLASLT_EPILOGUE_GELU_AUX & ~CUBLASLT_EPILOGUE_GELU;
+
+bool is_known(const cublasLtMatmulDescOpaque_t& desc) {
+  const int others = desc.epilogue & ~(CUBLASLT_EPILOGUE_DEFAULT | kBias | kGelu | kKeepsInside);
+  const bool gelu_fits = !has(desc, kGelu) || desc.compute != CUBLAS_COMPUTE_64F;
+  return others == 0 && gelu_fits && (has(desc, kGelu) || !has(desc, kKeepsInside));
 }
 
 }  // namespace
@@ -59,6 +73,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
       return set(desc->epilogue, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
       return set(desc->bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return set(desc->inside, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return set(desc->inside_ld, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE:
+      return set(desc->inside_batch, value, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -112,9 +132,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* found) {
-  const bool known =
-      desc->epilogue == CUBLASLT_EPILOGUE_DEFAULT || desc->epilogue == CUBLASLT_EPILOGUE_BIAS;
-  *found = known && wanted > 0 ? 1 : 0;
+  *found = is_known(*desc) && wanted > 0 ? 1 : 0;
   if (*found != 0) {
     results[0] = {};
     for (int i = 0; i < 4; ++i) results[0].algo.data[i] = preference->alignment[i];
@@ -159,6 +177,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   gemm.a = matrix(a, a_layout, op_a);
   gemm.b = matrix(b, b_layout, op_b);
   gemm.c = matrix(d, d_layout, false);
-  if (desc->epilogue == CUBLASLT_EPILOGUE_BIAS) gemm.bias = desc->bias;
+  if (has(*desc, kBias)) gemm.bias = desc->bias;
+  gemm.gelu = has(*desc, kGelu);
+  if (has(*desc, kKeepsInside)) {
+    if (desc->inside_ld % 8 != 0 || desc->inside_ld < gemm.m) {
+      report_call("cublasLtMatmul",
+                  "the auxiliary matrix's columns lie in a distance that is wrong",
+                  "at least a column, and a multiple of 8: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD");
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    gemm.inside = {desc->inside, d_layout->type, desc->inside_ld, desc->inside_batch, false};
+  }
   return submit(reinterpret_cast<cublasHandle_t>(handle), stream, gemm);
 }

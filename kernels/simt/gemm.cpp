@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include <accrue/core/half.h>
@@ -81,6 +82,9 @@ bool check_operands(const Gemm& g) {
       !check_matrix(g, g.c, "matrix C", g.m, g.n, g.beta == 0 ? Use::write : Use::read)) {
     return false;
   }
+  if (g.inside.data && !check_matrix(g, g.inside, "auxiliary matrix", g.m, g.n, Use::write)) {
+    return false;
+  }
   if (!g.bias) return true;
   const Range bias{g.call, "bias", g.bias, static_cast<size_t>(g.m * size_of(g.c.type)), g.device};
   return check_range(bias) && (check_written(bias), true);
@@ -100,6 +104,12 @@ void gather(const Gemm& g, const GemmMatrix& x, int64_t batch, int64_t rows, int
       if (rounds) *to = static_cast<T>(as_tf32(static_cast<float>(*to)));
     }
   }
+}
+
+// Hendrycks & Gimpel 2016, approximated by tanh.
+template <class T>
+T gelu(T x) {
+  return x / 2 * (1 + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
 }
 
 template <class T>
@@ -123,8 +133,21 @@ void compute(const Gemm& g) {
           value += static_cast<T>(
               load(static_cast<const char*>(g.bias) + i * size_of(g.c.type), g.c.type));
         }
-        store(to, g.c.type, static_cast<double>(value));
+        if (g.inside.data) {
+          store(const_cast<void*>(element(g.inside, t, i, j)), g.inside.type,
+                static_cast<double>(value));
+        }
+        store(to, g.c.type, static_cast<double>(g.gelu ? gelu(value) : value));
       }
+    }
+  }
+}
+
+void mark_written(const Gemm& g, const GemmMatrix& x) {
+  for (int64_t t = 0; t < g.batches; ++t) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      Arena::set_states(Arena::offset(element(x, t, 0, j)),
+                        static_cast<size_t>(g.m * size_of(x.type)), ByteState::set);
     }
   }
 }
@@ -161,12 +184,8 @@ void run(const Gemm& g) {
   } else {
     compute<float>(g);
   }
-  for (int64_t t = 0; t < g.batches; ++t) {
-    for (int64_t j = 0; j < g.n; ++j) {
-      Arena::set_states(Arena::offset(element(g.c, t, 0, j)),
-                        static_cast<size_t>(g.m * size_of(g.c.type)), ByteState::set);
-    }
-  }
+  mark_written(g, g.c);
+  if (g.inside.data) mark_written(g, g.inside);
 }
 
 }  // namespace accrue::simt

@@ -1,6 +1,7 @@
 // The product that the executor's cuBLAS computes, on the host and in the order of a stream:
-// C = alpha · op(A) · op(B) + beta · C + bias of its row, of matrices whose columns lie `ld` apart.
-// Each operand is checked as a kernel's accesses are. Now read: cublas.cpp.
+// C = f(alpha · op(A) · op(B) + beta · C + bias of its row), of matrices whose columns lie `ld`
+// apart, where f is nothing or GELU. Each operand is checked as a kernel's accesses are. Now read:
+// cublas.cpp.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,6 +26,8 @@ struct Gemm {
   double alpha = 1, beta = 0;
   GemmMatrix a, b, c;          // op(A) is [m, k], op(B) is [k, n]
   const void* bias = nullptr;  // m values of C's type, for every column
+  bool gelu = false;
+  GemmMatrix inside;  // where GELU's argument goes too, or null
 };
 
 // What cuBLAS returns for such sizes and types. What makes a size wrong is reported.

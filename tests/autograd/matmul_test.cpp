@@ -1,3 +1,6 @@
+#include <cmath>
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +9,7 @@
 #include <accrue/core/random.h>
 
 #include <accrue/autograd/grad.h>
+#include <accrue/autograd/grad_mode.h>
 #include <accrue/autograd/gradcheck.h>
 #include <accrue/autograd/ops.h>
 
@@ -128,6 +132,58 @@ TEST_F(Matmul, LinearFoldsLeadingDimensionsIntoRows) {
       detach(transpose(randn({4, 3, 2}, kDouble), 0, 2)).set_requires_grad(), in[1], in[2]};
   EXPECT_NO_THROW(gradcheck(f, transposed));
   EXPECT_EQ(linear(zeros({4}, kDouble), in[1], in[2]).shape(), (Dims{5}));
+}
+
+/// Of sum(g · y): y, and the gradients of x, weight and bias.
+std::vector<Values> linear_and_gradients(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+                                         DType dtype) {
+  manual_seed(6);
+  std::vector<Tensor> in;
+  for (const Dims& shape : {Dims{2, 3, 7}, Dims{5, 7}, Dims{5}})
+    in.push_back(randn(shape, dtype).set_requires_grad());
+  const Tensor y = f(in);
+  sum(y * randn({2, 3, 5}, dtype)).backward();
+  std::vector<Values> all = {y.to_vector<double>()};
+  for (const Tensor& x : in) all.push_back(x.grad().to_vector<double>());
+  return all;
+}
+
+TEST_F(Matmul, AnActivationOfLinearGivesTheBitsOfTheTwoOperators) {
+  struct Case {
+    Activation activation;
+    Tensor (*f)(const Tensor&);
+  };
+  const Case cases[] = {
+      {Activation::none, [](const Tensor& x) { return x; }},
+      {Activation::relu, relu},
+      {Activation::gelu, [](const Tensor& x) { return gelu(x); }},
+      {Activation::gelu_tanh, [](const Tensor& x) { return gelu(x, GeluApproximation::tanh); }}};
+  for (DType dtype : {DType::float32, kDouble})
+    for (const Case& c : cases)
+      EXPECT_EQ(
+          linear_and_gradients(
+              [&](const auto& v) { return linear(v[0], v[1], v[2], c.activation); }, dtype),
+          linear_and_gradients([&](const auto& v) { return c.f(linear(v[0], v[1], v[2])); }, dtype))
+          << dtype << " " << static_cast<int>(c.activation);
+}
+
+// What the backward needs is the result: no tensor of the size of the argument is made.
+TEST_F(Matmul, LinearWithReluKeepsItsResultOnly) {
+  const Tensor x = ones({64, 8}), w = ones({32, 8}).set_requires_grad();
+  const auto live = [] { return memory_stats(default_device()).total.live; };
+  linear(x, w);  // makes the scratch memory that the thread keeps
+  const int64_t before = live();
+  const Tensor y = linear(x, w, {}, Activation::relu);
+  EXPECT_EQ(live() - before, 64 * 32 * 4);
+  const NoGrad guard;
+  const int64_t with_grad = live();
+  const Tensor z = linear(x, w, {}, Activation::gelu_tanh);
+  EXPECT_EQ(live() - with_grad, 64 * 32 * 4);
+}
+
+TEST_F(Matmul, LinearWithReluKeepsNaN) {
+  const Tensor y = linear(tensor({std::nan("")}), ones({1, 1}), {}, Activation::relu);
+  EXPECT_TRUE(std::isnan(y.item()));
 }
 
 TEST_F(Matmul, ErrorsNameBothShapes) {

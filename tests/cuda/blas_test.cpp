@@ -176,6 +176,51 @@ TEST_F(CudaBlas, ABiasThatCublasLtWouldReadWronglyIsOurKernels) {
   EXPECT_EQ(ours(half, select(half, 0, 0), y), 1U) << "of another dtype than the result";
 }
 
+/// f(bias + a · wᵀ) and, if it is `kept`, f's argument.
+std::vector<Tensor> with_epilogue(const std::vector<Tensor>& in, Unary f, bool kept) {
+  Dims shape = in[0].shape();
+  shape[shape.size() - 1] = in[1].size(0);
+  const Tensor y = empty(shape, in[0].dtype(), in[0].device()), z = empty_like(y);
+  kernels::matmul(in[0], kernels::transposed(in[1].view()),
+                  {.bias = in.size() > 2 ? ConstView(in[2]) : ConstView(),
+                   .f = f,
+                   .inside = kept ? into(z) : Dest()},
+                  into(y));
+  return kept ? std::vector<Tensor>{y, z} : std::vector<Tensor>{y};
+}
+
+// Where cuBLASLt has GELU no kernel of ours runs; where it has not, one of ours follows.
+TEST_F(CudaBlas, GeluAndItsArgumentComeOutOfTheProduct) {
+  for (DType t : {float32, float64, DType::bfloat16, DType::float16})
+    for (int64_t features : {8, 35, 40})
+      for (bool kept : {false, true})
+        for (bool with_bias : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << t << " " << features << " " << kept << with_bias);
+          std::vector<Tensor> in = {randn({3, 11, 20}, t), randn({features, 20}, t)};
+          if (with_bias) in.push_back(randn({features}, t));
+          const bool fused = t != float64 && (!kept || features % 8 == 0);
+          expect_as_on_cpu(
+              in,
+              [&](const std::vector<Tensor>& x) {
+                std::vector<Tensor> y;
+                const uint64_t ours = launches_of([&] {
+                  y = with_epilogue(x, Unary::gelu_tanh, kept);
+                  synchronize(x[0].device());
+                });
+                EXPECT_EQ(ours == 0, fused || x[0].device().is_cpu());
+                return y;
+              },
+              t == float32 || t == float64 ? 16 : 2);
+        }
+}
+
+TEST_F(CudaBlas, ReluFollowsTheProduct) {
+  const std::vector<Tensor> in = {randn({3, 11, 20}), randn({35, 20}), randn({35})};
+  for (bool kept : {false, true})
+    expect_as_on_cpu(
+        in, [&](const std::vector<Tensor>& x) { return with_epilogue(x, Unary::relu, kept); }, 16);
+}
+
 TEST_F(CudaBlas, CublasLtHearsHowOperandsLie) {
   const Tensor a = randn({11, 21}), w = randn({21, 7}), bias = randn({7}), b = randn({20, 11});
   expect_as_on_cpu(

@@ -1,4 +1,6 @@
 // The matrix product of the CUDA backend where every element is one chain: bit for bit the CPU's.
+#include <cmath>
+
 #include "tests/cuda/support.h"
 
 #include <accrue/core/factories.h>
@@ -130,6 +132,26 @@ TEST_F(CudaChain, BatchesThatTheResultLacksAreSummedInOrder) {
     expect_product(randn({3, 2, 5, 4}, t), randn({2, 4, 6}, t), {3, 1, 5, 6}, t);
     expect_product(randn({3, 2, 5, 4}, t), randn({3, 2, 4, 6}, t), {5, 6}, t);
     expect_product(randn({0, 5, 4}, t), randn({0, 4, 6}, t), {5, 6}, t);
+  }
+}
+
+// Bit for bit, and in one launch. A NaN stays.
+TEST_F(CudaChain, ReluComesOutOfTheProduct) {
+  for (DType t : {float32, float64, DType::bfloat16, DType::float16}) {
+    Tensor a = randn({3, 11, 20}, t);
+    const Tensor w = randn({35, 20}, t), bias = randn({35}, t);
+    kernels::fill(std::nan(""), into(select(select(a, 0, 1), 0, 4)));
+    expect_as_on_cpu({a, w, bias}, [&](const std::vector<Tensor>& x) {
+      const Device where = x[0].device();
+      const Tensor y = empty({3, 11, 35}, t, where);
+      synchronize(where);
+      const uint64_t before = simt::counts().launches;
+      kernels::matmul(x[0], kernels::transposed(x[1].view()),
+                      {.bias = x[2], .f = Unary::relu, .inside = {}}, into(y));
+      synchronize(where);
+      EXPECT_EQ(simt::counts().launches - before, where.is_cpu() ? 0U : 1U);
+      return std::vector<Tensor>{y};
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 // The executor's cuBLAS: what it computes, in which order, and what it finds wrong.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,48 @@ TEST_F(Cublas, AddsABias) {
   cublasLtMatmulDescDestroy(product);
   for (cublasLtMatrixLayout_t x : {column, row, result}) cublasLtMatrixLayoutDestroy(x);
   cublasLtMatmulPreferenceDestroy(preference);
+}
+
+TEST_F(Cublas, AppliesGeluAndKeepsItsArgument) {
+  const OnDevice<float> a({1, -2}), b({1, 2}), bias({0.5, 0.25}), c(16), inside(16);
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t column = nullptr, row = nullptr, result = nullptr;
+  cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatrixLayoutCreate(&column, CUDA_R_32F, 2, 1, 2);
+  cublasLtMatrixLayoutCreate(&row, CUDA_R_32F, 1, 2, 1);
+  cublasLtMatrixLayoutCreate(&result, CUDA_R_32F, 2, 2, 8);
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    EXPECT_EQ(cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof value),
+              CUBLAS_STATUS_SUCCESS);
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_GELU_AUX_BIAS);
+  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const float*>(bias.data()));
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, inside.data());
+  const float one = 1, zero = 0;
+  const auto run = [&](int64_t ld) {
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, ld);
+    return cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle), product, &one, a.data(),
+                          column, b.data(), row, &zero, c.data(), result, c.data(), result, nullptr,
+                          nullptr, 0, nullptr);
+  };
+  EXPECT_EQ(run(8), CUBLAS_STATUS_SUCCESS);
+  float got[10], argument[10];  // two columns, with a gap that nobody writes
+  cudaMemcpy(argument, inside.data(), 2 * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaMemcpy(argument + 8, inside.data() + 8, 2 * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaMemcpy(got, c.data(), 2 * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaMemcpy(got + 8, c.data() + 8, 2 * sizeof(float), cudaMemcpyDeviceToHost);
+  const double z[] = {1.5, -1.75, 2.5, -3.75};
+  for (int i = 0; i < 4; ++i) {
+    const int at = i % 2 + i / 2 * 8;
+    EXPECT_EQ(argument[at], static_cast<float>(z[i]));
+    const double right =
+        z[i] / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (z[i] + 0.044715 * z[i] * z[i] * z[i])));
+    EXPECT_NEAR(got[at], right, 1e-6);
+  }
+  EXPECT_EQ(run(2), CUBLAS_STATUS_INVALID_VALUE);
+  expect_report(Fault::bad_call, "the auxiliary matrix's columns lie in a distance that is wrong");
+  cublasLtMatmulDescDestroy(product);
+  for (cublasLtMatrixLayout_t x : {column, row, result}) cublasLtMatrixLayoutDestroy(x);
 }
 
 TEST_F(Cublas, WaitsForItsTurnInTheStream) {

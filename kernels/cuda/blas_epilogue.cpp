@@ -1,5 +1,5 @@
-// A product with a bias behind it, by cuBLASLt, which adds it before the result is written. Another
-// epilogue (cuBLASLt has GELU) is another attribute here, once an op asks for one.
+// A product with a bias and GELU behind it, by cuBLASLt, which applies them before the result is
+// written. Its ReLU is left alone: what that makes of NaN is nowhere stated.
 #include <algorithm>
 #include <bit>
 
@@ -31,16 +31,27 @@ uint32_t alignment_of(const void* data) {
   return uint32_t{1} << std::min(8, std::countr_zero(reinterpret_cast<uintptr_t>(data)));
 }
 
+cublasLtEpilogue_t kind_of(const BlasEpilogue& e) {
+  if (!e.gelu) return CUBLASLT_EPILOGUE_BIAS;
+  if (e.inside) return e.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  return e.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+}
+
 class Description {
  public:
-  Description(BlasHandle& blas, const BlasCall& call, const void* bias) : blas_(blas) {
+  Description(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& e) : blas_(blas) {
     const bool is_double = call.compute == CUBLAS_COMPUTE_64F;
     check(lib_.cublasLtMatmulDescCreate(product.out(), call.compute,
                                         is_double ? CUDA_R_64F : CUDA_R_32F));
     set(CUBLASLT_MATMUL_DESC_TRANSA, call.left.op());
     set(CUBLASLT_MATMUL_DESC_TRANSB, call.right.op());
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, kind_of(e));
+    if (e.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, e.bias);
+    if (e.inside) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, e.inside);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, call.y.ld);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, call.y.batch);
+    }
     lay_out(left, call.left, call.m, call.k, call.batches);
     lay_out(right, call.right, call.k, call.n, call.batches);
     lay_out(y, call.y, call.m, call.n, call.batches);
@@ -89,10 +100,12 @@ class Description {
 
 }  // namespace
 
-bool multiply_with_bias(BlasHandle& blas, const BlasCall& call, const void* bias) {
+bool multiply_with(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& epilogue) {
+  const bool inside_fits = call.y.ld % 8 == 0 && alignment_of(epilogue.inside) >= 16;
+  if (epilogue.inside && !inside_fits) return false;
   const BlasLibrary& lib = blas.library;
   const auto handle = reinterpret_cast<cublasLtHandle_t>(blas.handle);  // one serves as the other
-  const Description d(blas, call, bias);
+  const Description d(blas, call, epilogue);
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   const cublasStatus_t status = lib.cublasLtMatmulAlgoGetHeuristic(
