@@ -111,6 +111,7 @@ void Optimizer::step(const StepOptions& options) {
                     ": grad_scale is ", options.grad_scale, "; it must be a finite number > 0");
   std::vector<Pending> pending = prepare();
   std::vector<Update> updates;
+  updates.reserve(pending.size());
   for (Pending& p : pending) {
     Slot& slot = *p.update.slot;
     for (size_t i = 0; i < kMaxState; ++i)

@@ -75,7 +75,7 @@ device_tests() {
   gpu
   built "$tests/accrue_gpu_test"
   local left_out='CudaBlas.*OurKernel*:CudaBlas.IsLeftAside*:CudaBlas.AFusedBias*'
-  left_out+=':CudaBlas.AnAbsent*:CudaConv.WithoutThatLaw*'
+  left_out+=':CudaBlas.AnAbsent*:CudaConv.WithoutThatLaw*:*OneLaunch:*TwoLaunches*'
   [ "$(nvidia-smi -L | wc -l)" -gt 1 ] || left_out+=':*OneDevice*:*BetweenDevices*:*EachDevice*'
   "$tests/accrue_gpu_test" --gtest_brief=1 --gtest_filter="-$left_out"
   local status=$?
