@@ -146,6 +146,8 @@ void find_in(const ConstView& x, const Teams& teams, Better better, Found<C> fou
                   teams, teams.count(), better, of_parts),
            "extremum of parts");
   Teams rest(over_array(teams.kept, teams.parts), one_loop(teams.parts));
+  rest.length = rest.n;  // not in parts again: these are few
+  rest.parts = 1;
   on.check(LAUNCH((find_kernel<C, BestOfParts<C>>), rest.blocks(), kThreads, 0, on.stream(),
                   BestOfParts<C>{of_parts.array}, rest, rest.count(), better, found),
            "extremum over parts");

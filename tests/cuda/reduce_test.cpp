@@ -202,8 +202,9 @@ TEST_F(Reduce, TheExtremumAndItsFirstIndexAreThoseOfTheCpu) {
 }
 
 TEST_F(Reduce, LongSearchesInPartsFindTheFirstOfEquals) {
-  for (const Dims& shape : {Dims{2047}, Dims{2048}, Dims{2049}, Dims{129, 3}, Dims{5000},
-                            Dims{3, 2500}, Dims{127, 3}, Dims{128, 3}, Dims{500, 9}})
+  for (const Dims& shape :
+       {Dims{2047}, Dims{2048}, Dims{2049}, Dims{129, 3}, Dims{5000}, Dims{3, 2500}, Dims{127, 3},
+        Dims{128, 3}, Dims{500, 9}, Dims{131072, 2}})  // 2048 parts
     expect_as_on_cpu({some(shape, int32), some(shape)}, [&](const Tensors& x) -> Tensors {
       Dims to = shape;
       (shape[0] > 3 ? to[0] : to[1]) = 1;
