@@ -2,6 +2,7 @@
 // asks next on the same stream, and holds on to what it has. So after the first step a training
 // step asks the driver for nothing.
 #include <array>
+#include <mutex>
 #include <new>
 #include <unordered_map>
 
@@ -123,6 +124,23 @@ class PoolAllocator final : public Allocator {
   int64_t growths_ = 0;
 };
 
+/// The pools of devices that are in use; null for others, since use costs memory on a device, even
+/// if it is another's. Never destroyed: tensors in static storage die last.
+std::array<PoolAllocator*, kMaxDevices> pools{};
+
+/// Waits for every device in use.
+void synchronize_all() noexcept {
+  for (int i = 0; i < kMaxDevices; ++i) {
+    if (!pools[static_cast<size_t>(i)]) continue;
+    try {
+      const DeviceGuard guard({DeviceType::cuda, static_cast<int8_t>(i)});
+      cudaDeviceSynchronize();
+    } catch (...) {
+      cudaGetLastError();
+    }
+  }
+}
+
 /// Page-locked memory of the host, block by block: it is for a few large buffers that live long.
 class PinnedAllocator final : public Allocator {
  public:
@@ -137,7 +155,7 @@ class PinnedAllocator final : public Allocator {
     return memory;
   }
   void deallocate(void* memory, size_t bytes) noexcept override {
-    cudaDeviceSynchronize();  // a copy may be under way
+    synchronize_all();  // a copy may be under way
     cudaFreeHost(memory);
     reserved_ -= static_cast<int64_t>(bytes);
   }
@@ -154,15 +172,12 @@ class PinnedAllocator final : public Allocator {
 }  // namespace
 
 Allocator& allocator(int device) {
-  // Never destroyed: tensors in static storage die last.
-  static const auto all = [] {
-    std::array<PoolAllocator*, kMaxDevices> made{};
-    for (int i = 0; i < device_count(); ++i)
-      made[static_cast<size_t>(i)] =
-          new PoolAllocator(Device{DeviceType::cuda, static_cast<int8_t>(i)});
-    return made;
-  }();
-  return *all[static_cast<size_t>(device)];
+  static std::array<std::once_flag, kMaxDevices> made;
+  const auto i = static_cast<size_t>(device);
+  std::call_once(made[i], [&] {
+    pools[i] = new PoolAllocator(Device{DeviceType::cuda, static_cast<int8_t>(device)});
+  });
+  return *pools[i];
 }
 
 Allocator& pinned_allocator() {

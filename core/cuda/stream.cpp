@@ -25,6 +25,17 @@ Streams& streams_of(Device device) {
 cudaStream_t stream(void* handle) { return static_cast<cudaStream_t>(handle); }
 cudaEvent_t event(void* handle) { return static_cast<cudaEvent_t>(handle); }
 
+/// What a query says. CUDA remembers "not ready" like an error, and the next launch would report
+/// it.
+bool is_ready(cudaError_t answer, const char* op) {
+  if (answer == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  check_cuda(answer, op);
+  return true;
+}
+
 }  // namespace
 
 void* make_stream(Device device) {
@@ -51,10 +62,7 @@ void synchronize_device(Device device) {
 
 bool stream_is_idle(Device device, void* handle) {
   const DeviceGuard guard(device);
-  const cudaError_t error = cudaStreamQuery(stream(handle));
-  if (error == cudaErrorNotReady) return false;
-  check_cuda(error, "is_idle");
-  return true;
+  return is_ready(cudaStreamQuery(stream(handle)), "is_idle");
 }
 
 void* make_event(Device device) {
@@ -83,10 +91,7 @@ void synchronize_event(Device device, void* handle) {
 
 bool event_is_done(Device device, void* handle) {
   const DeviceGuard guard(device);
-  const cudaError_t error = cudaEventQuery(event(handle));
-  if (error == cudaErrorNotReady) return false;
-  check_cuda(error, "is_done");
-  return true;
+  return is_ready(cudaEventQuery(event(handle)), "is_done");
 }
 
 double elapsed_ms(Device device, void* begin, void* end) {

@@ -57,8 +57,9 @@ class Description {
     lay_out(y, call.y, call.m, call.n, call.batches);
     check(lib_.cublasLtMatmulPreferenceCreate(preference.out()));
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{blas.workspace_bytes});
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,  // partial sums stay in float32
-           uint32_t{CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    // In place, partial sums would have y's type, of 16 bits perhaps.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(call.left.data));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(call.right.data));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(call.result));
@@ -101,8 +102,9 @@ class Description {
 }  // namespace
 
 bool multiply_with(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& epilogue) {
+  const bool is_double = call.compute == CUBLAS_COMPUTE_64F;
   const bool inside_fits = call.y.ld % 8 == 0 && alignment_of(epilogue.inside) >= 16;
-  if (epilogue.inside && !inside_fits) return false;
+  if ((epilogue.gelu && is_double) || (epilogue.inside && !inside_fits)) return false;
   const BlasLibrary& lib = blas.library;
   const auto handle = reinterpret_cast<cublasLtHandle_t>(blas.handle);  // one serves as the other
   const Description d(blas, call, epilogue);
@@ -110,12 +112,12 @@ bool multiply_with(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& e
   int found = 0;
   const cublasStatus_t status = lib.cublasLtMatmulAlgoGetHeuristic(
       handle, d.product, d.left, d.right, d.y, d.y, d.preference, 1, &best, &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0))
-    return false;
+  // Nothing has been launched: what cuBLASLt does not know is left to others.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
   blas.check(status);
+  if (found == 0) return false;
   const float one = 1, zero = 0;
   const double one64 = 1, zero64 = 0;
-  const bool is_double = call.compute == CUBLAS_COMPUTE_64F;
   blas.check(lib.cublasLtMatmul(
       handle, d.product, is_double ? static_cast<const void*>(&one64) : &one, call.left.data,
       d.left, call.right.data, d.right, is_double ? static_cast<const void*>(&zero64) : &zero,

@@ -124,9 +124,9 @@ cudaError_t launch(KernelName name, void (*kernel)(P...), dim3 grid, dim3 block,
                    size_t shared_bytes, cudaStream_t stream, A&&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
   auto* call = new detail::PackedCall<P...>(kernel, std::forward<A>(arguments)...);
-  return submit(
-      {name, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, call->pointers()},
-      stream, call);
+  submit({name, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, call->pointers()},
+         stream, call);
+  return cudaGetLastError();  // an earlier call's error too, as under nvcc
 }
 
 }  // namespace accrue::simt

@@ -23,7 +23,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const bool done = stream->tasks.empty();
   run_one(*stream);
   const cudaError_t result = outcome();
-  return result != cudaSuccess || done ? result : cudaErrorNotReady;
+  return result != cudaSuccess || done ? result : fail(cudaErrorNotReady);
 }
 
 cudaError_t cudaDeviceSynchronize() {
@@ -77,7 +77,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   for (CUstream_st* stream : streams_of(event->state->device)) {
     if (stream->id == event->state->recorded.stream) run_one(*stream);
   }
-  return cudaErrorNotReady;
+  return fail(cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned) {
@@ -100,7 +100,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
                     "cudaEventRecord first, and no cudaEventDisableTiming",
                     cudaErrorInvalidResourceHandle);
     }
-    if (!is_done(event->state->recorded)) return cudaErrorNotReady;
+    if (!is_done(event->state->recorded)) return fail(cudaErrorNotReady);
   }
   *milliseconds = static_cast<float>(last->state->milliseconds - first->state->milliseconds);
   return outcome();

@@ -5,6 +5,8 @@
 #include <accrue/core/memory.h>
 #include <accrue/core/random.h>
 
+#include <accrue/kernels/elementwise.h>
+
 #include <accrue/autograd/ops/shape.h>
 
 namespace accrue::testing {
@@ -117,6 +119,20 @@ TEST_F(CudaCopy, StreamsAreOrderedByEvents) {
     EXPECT_TRUE(side.is_idle());
     x = Tensor();  // made on one stream, freed on another
   });
+}
+
+// CUDA remembers "not ready" as it does errors.
+TEST_F(CudaCopy, WorkMayGoOnAfterAskingWhetherItIsDone) {
+  simt::set_schedule({.order = simt::Order::forward, .lazy = true});
+  const Tensor x = empty({100}, float32, device);
+  Event done(device);
+  kernels::fill(1, into(x));
+  done.record(current_stream(device));
+  EXPECT_FALSE(done.is_done());
+  EXPECT_NO_THROW(kernels::fill(2, into(x)));
+  EXPECT_FALSE(current_stream(device).is_idle());
+  EXPECT_NO_THROW(kernels::fill(3, into(x)));
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(100, 3));
 }
 
 }  // namespace
