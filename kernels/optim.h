@@ -1,5 +1,5 @@
 // Kernels of the optimizers: the whole update of many parameters in one pass over their memory, and
-// the sums that gradient norms are made of. On a CUDA device many parameters are one launch.
+// the sums that gradient norms are made of. On a CUDA device dozens of parameters are one launch.
 //
 // A parameter in bfloat16 or float16 has a `master`, its value in float32, which is what is
 // updated; where master does not round to w somebody else has changed w, and w is taken anew.

@@ -85,6 +85,10 @@ LoadReport Module::load_state_dict(const StateDict& dict, const LoadOptions& opt
   LoadReport report;
   std::string problems;
   const StateDict own = members();
+  const auto is_own = [&](const Tensor& value) {
+    return std::any_of(own.begin(), own.end(),
+                       [&](const auto& entry) { return entry.second.same_storage(value); });
+  };
   std::vector<std::pair<Tensor, Tensor>> copies;  // to, from
   for (const auto& [name, x] : own) {
     const auto found = dict.find(name);
@@ -98,8 +102,9 @@ LoadReport Module::load_state_dict(const StateDict& dict, const LoadOptions& opt
     else if (value.shape() != x.shape())
       problems += detail::concat("\n  wrong shape: ", name, " is ", value.shape(),
                                  ", the module's ", x.shape());
-    else
-      copies.emplace_back(x, to_device(value, x.device()));
+    else  // a value that lives in this module must not change before it is read
+      copies.emplace_back(x, is_own(value) ? copy_as(value, value.dtype(), x.device())
+                                           : to_device(value, x.device()));
   }
   for (const auto& entry : dict)
     if (!own.contains(entry.first)) report.unexpected.push_back(entry.first);

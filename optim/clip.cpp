@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <unordered_set>
@@ -31,7 +32,7 @@ std::vector<Grad> grads_of(const char* op, const Parameters& parameters) {
   return grads;
 }
 
-// One number for the gradients of each device, by kernel(gradients, where to).
+// One number for each run of gradients on one device, by kernel(gradients, where to).
 template <class Kernel>
 std::vector<double> measure(std::span<const Grad> grads, const Kernel& kernel) {
   const MemoryKindGuard kind(MemoryKind::workspace);
@@ -72,7 +73,8 @@ double raw_norm(const std::vector<Grad>& grads, double p) {
   }
   const double most = max_abs(grads);
   if (std::isinf(p) || most == 0 || !std::isfinite(most)) return most;
-  return most * std::pow(power_sum(grads, p, 1 / most), 1 / p);
+  const double unit = std::max(most, 0x1p-1000);  // whose inverse is finite
+  return unit * std::pow(power_sum(grads, p, 1 / unit), 1 / p);
 }
 
 void check_scale(const char* op, double grad_scale) {

@@ -33,6 +33,16 @@ void Optimizer::check_parameter(const NamedTensor& p) const {
                     "parameter ", p.name, " share memory; clone it first");
 }
 
+void Optimizer::check_state(const Slot& slot, const Tensor& state, DType working) const {
+  const Tensor& w = slot.value;
+  check<DTypeError>(state.dtype() == working, name_, ": the state of ", slot.name, " is ",
+                    state.dtype(), ", the parameter ", w.dtype(),
+                    "; make the optimizer after to()");
+  check<DeviceError>(state.device() == w.device(), name_, ": the state of ", slot.name, " is on ",
+                     state.device(), ", the parameter on ", w.device(),
+                     "; make the optimizer after to()");
+}
+
 void Optimizer::add_parameters(const Parameters& parameters) {
   check<ValueError>(parameters.size() > 0, name_,
                     ": there are no parameters to optimize; give at least one");
@@ -85,13 +95,9 @@ std::vector<Optimizer::Pending> Optimizer::prepare() {
         const Tensor& old = slot.state[i];
         if (!old.defined()) continue;
         any_old |= uses(g, i);
-        check<DTypeError>(old.dtype() == dtype, name_, ": the state of ", slot.name, " is ",
-                          old.dtype(), ", the parameter ", w.dtype(),
-                          "; make the optimizer after to()");
-        check<DeviceError>(old.device() == w.device(), name_, ": the state of ", slot.name,
-                           " is on ", old.device(), ", the parameter on ", w.device(),
-                           "; make the optimizer after to()");
+        check_state(slot, old, dtype);
       }
+      if (is_16bit_float(w.dtype()) && slot.master.defined()) check_state(slot, slot.master, dtype);
       p.update.first = !any_old;
       for (size_t i = 0; i < state_names_.size(); ++i)
         if (uses(g, i) && !slot.state[i].defined())
@@ -117,6 +123,7 @@ void Optimizer::step(const StepOptions& options) {
     for (size_t i = 0; i < kMaxState; ++i)
       if (p.fresh[i].defined()) slot.state[i] = std::move(p.fresh[i]);
     if (p.master.defined()) slot.master = std::move(p.master);
+    if (!is_16bit_float(slot.value.dtype())) slot.master = Tensor();  // from before to()
     ++slot.steps;
     updates.push_back(std::move(p.update));
   }

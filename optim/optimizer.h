@@ -31,7 +31,7 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates every parameter that has a gradient, in one pass over its memory, and changes its
-  /// version. The parameters of a group are one kernel for each device they are on. Throws, having
+  /// version. Neighbours of a group that are on one device are one kernel. Throws, having
   /// changed nothing, ValueError for a scale that is not positive, DTypeError or DeviceError if a
   /// parameter is not what its state was made for, OutOfMemory.
   void step(const StepOptions& options = {});
@@ -83,7 +83,7 @@ class Optimizer {
     Tensor grad;
     bool first = false;  ///< no used state holds anything yet
   };
-  /// Makes updates of one group on one device, by one kernel. Throws nothing.
+  /// Makes updates of one group on one device, by one kernel.
   virtual void update(size_t group, std::span<const Update> all, double grad_scale) = 0;
   virtual double& rate(size_t group) = 0;
   double rate(size_t group) const { return const_cast<Optimizer*>(this)->rate(group); }
@@ -96,6 +96,7 @@ class Optimizer {
   struct Pending;
   std::vector<Pending> prepare();
   void check_parameter(const NamedTensor& p) const;
+  void check_state(const Slot& slot, const Tensor& state, DType working) const;
   void read_slot(const StateDict& dict, size_t group, Slot& slot, std::string& problems) const;
 
   const char* name_;

@@ -1,5 +1,6 @@
-// The optimizers' updates: all parameters in one launch, one pass over memory. Multiplies and adds
-// are rounded one by one, in the order of the CPU's, so the results are the same bits.
+// The optimizers' updates, in one pass over memory: parameters of one kind (dense float32; other
+// layouts and 16 bits; float64) are one launch, or few if they are many. Multiplies and adds are
+// rounded one by one, in the order of the CPU's, so the results are the same bits.
 #include <array>
 #include <bit>
 

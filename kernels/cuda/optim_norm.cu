@@ -1,5 +1,5 @@
 // Sums over gradients for their norm: in double, in shares whose number depends on the gradients'
-// sizes alone. Two launches: one folds all of them into shares, one the shares.
+// sizes alone. One launch folds gradients of one kind into shares, a last one the shares.
 #include <accrue/core/workspace.h>
 
 #include <accrue/kernels/cuda/parts.cuh>

@@ -1,6 +1,6 @@
 // Many tensors in one launch: a step of an optimizer, a norm over all gradients. Each is a Part of
-// the launch, with blocks of its own, so many that its size alone tells, so that what else is in
-// the launch does not show in its numbers.
+// the launch, with blocks of its own, as many as its size alone asks for: so what else is in the
+// launch does not show in its numbers.
 //
 //   Parts<Part> parts([&](const PartList<Part>& list, unsigned blocks) { LAUNCH(...); });
 //   for (...) parts.add(part, blocks_for(part.n));
@@ -16,7 +16,7 @@
 
 namespace accrue::kernels::cuda {
 
-/// So many parts as fit into a kernel's arguments beside others of 256 bytes.
+/// As many parts as fit into a kernel's arguments beside others of 256 bytes.
 template <class Part>
 struct PartList {
   static constexpr int kMost = static_cast<int>((4096 - 256) / (sizeof(Part) + sizeof(unsigned)));

@@ -194,6 +194,21 @@ TEST(Module, AStateDictDoesNotMoveWithTheModule) {
   EXPECT_THAT(values(state.at("gain")), ElementsAre(1, 1));
 }
 
+TEST(Module, ItsOwnTensorsMayBeLoadedIntoEachOther) {
+  nn::Sequential net(std::make_shared<Linear>(3, 3), std::make_shared<Linear>(3, 3));
+  const StateDict before = net.state_dict();
+  StateDict live;
+  for (auto& [name, x] : net.named_parameters()) live.emplace(name, x);
+  net.load_state_dict({{"0.weight", live.at("1.weight")},
+                       {"1.weight", live.at("0.weight")},
+                       {"0.bias", live.at("1.bias")},
+                       {"1.bias", live.at("0.bias")}});
+  for (const char* name : {"weight", "bias"})
+    for (const auto& [to, from] : {std::pair{"0.", "1."}, std::pair{"1.", "0."}})
+      EXPECT_EQ(values(live.at(std::string(to) + name)),
+                values(before.at(std::string(from) + name)));
+}
+
 TEST(Module, WhatDoesNotFitIsListedWholeAndNothingIsLoaded) {
   Mlp net;
   StateDict state = net.state_dict();
@@ -255,6 +270,24 @@ TEST(Module, AnOptimizerMadeBeforeToWorksOnIfItHasNoStateAndElseRefuses) {
   plain.step();  // its gradient is 1
   EXPECT_THAT(values(net.fc2->bias), ElementsAre(before[0] - 0.5, before[1] - 0.5));
   EXPECT_EQ(plain.steps("fc1.weight"), 1);
+}
+
+// What a step in 16 bits has kept in float32 is of no use after to().
+TEST(Module, AnOptimizerGoesOnFrom16BitsIfItHasNoState) {
+  Linear net(3, 2);
+  net.to(DType::bfloat16);
+  optim::SGD sgd(net.named_parameters(), {.lr = 0.5});
+  for (DType dtype : {DType::bfloat16, DType::float64, DType::bfloat16, DType::float32}) {
+    net.to(dtype);
+    net.zero_grad();
+    net.bias.set_requires_grad();
+    const std::vector<double> before = values(net.bias);
+    net(ones({1, 3}, dtype)).backward({.gradient = ones({1, 2}, dtype)});
+    sgd.step();
+    const double places = dtype == DType::bfloat16 ? 0x1p-7 : 0x1p-22;
+    for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(values(net.bias)[i], before[i] - 0.5, places);
+  }
+  EXPECT_EQ(sgd.steps("bias"), 4);
 }
 
 TEST(Module, AFailedConversionChangesNothing) {

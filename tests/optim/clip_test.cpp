@@ -125,6 +125,9 @@ TEST(Clip, NeitherHugeNorTinyGradientsOverflowTheNorm) {
     EXPECT_NEAR(grad_norm({with_grad({unit, -unit})}, {.norm_type = 1}) / unit, 2, 1e-14);
   }
   EXPECT_NEAR(grad_norm({with_grad({3e38, 3e38}, DType::float32)}) / 3e38, std::sqrt(2), 1e-6);
+  for (const double norm_type : {2.0, 1.0, kInfinity})  // 1 / 3e-310 is infinite
+    EXPECT_NEAR(grad_norm({with_grad({0, 3e-310})}, {.norm_type = norm_type}) * 1e300, 3e-10,
+                1e-20);
 }
 
 TEST(Clip, TheNormIsExactInDoubleAndTheSameForEveryThreadCount) {
