@@ -15,9 +15,9 @@ namespace accrue::kernels {
 struct Epilogue {
   ConstView bias;             ///< [n], or none
   Unary f = Unary::identity;  ///< identity, relu or gelu_tanh
-  Dest inside;                ///< where f's argument goes too, if it is wanted
+  Dest argument;              ///< where f's argument goes too, if it is wanted
 
-  auto operands() const { return std::tie(bias, inside); }
+  auto operands() const { return std::tie(bias, argument); }
 };
 
 namespace cpu {
@@ -30,13 +30,13 @@ ACCRUE_OPTIONAL void matmul(const ConstView& a, const ConstView& b, const Epilog
 
 /// c[.., m, n] = Σₖ a[.., m, k] · b[.., k, n]; the batch dimensions broadcast, and those that c
 /// lacks or has as 1 are summed in order.
-/// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit. For an
-/// epilogue that c and e.inside overwrite, have one shape and every batch dimension.
+/// REQUIRES: one dtype for a and b; c of it too, or float32 where a and b are 16-bit. With an
+/// epilogue, c overwrites and has every batch dimension; e.argument, wanted only with an f, too.
 inline void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
   dispatch("matmul", c.view.device, cpu::matmul, cuda::matmul, a, b, e, c);
 }
 inline void matmul(const ConstView& a, const ConstView& b, const ConstView& bias, const Dest& c) {
-  matmul(a, b, Epilogue{.bias = bias, .inside = {}}, c);
+  matmul(a, b, Epilogue{.bias = bias, .argument = {}}, c);
 }
 inline void matmul(const ConstView& a, const ConstView& b, const Dest& c) {
   matmul(a, b, Epilogue{}, c);

@@ -17,8 +17,10 @@ class Linear : public Module {
   Linear(int64_t in_features, int64_t out_features, const LinearOptions& options = {});
   /// x [.., in] to y [.., out]
   Tensor forward(const Tensor& x) override { return forward(x, Activation::none); }
-  /// With an activation behind it, in one operator.
+  /// With an activation behind it, see linear().
   Tensor forward(const Tensor& x, Activation f) { return linear(x, weight, bias, f); }
+  using Module::operator();
+  Tensor operator()(const Tensor& x, Activation f) { return forward(x, f); }
   std::string extra_repr() const override;
 
   Tensor weight, bias;

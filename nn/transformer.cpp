@@ -1,8 +1,25 @@
+#include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/arithmetic.h>
 
 #include <accrue/nn/transformer.h>
 
 namespace accrue::nn {
+namespace {
+
+Tensor activate(const Tensor& x, Activation f) {
+  switch (f) {
+    case Activation::relu:
+      return relu(x);
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::gelu_tanh:
+      return gelu(x, GeluApproximation::tanh);
+    default:
+      return x;
+  }
+}
+
+}  // namespace
 
 TransformerEncoderLayer::TransformerEncoderLayer(int64_t d_model, int64_t num_heads,
                                                  const TransformerOptions& options)
@@ -26,7 +43,7 @@ Tensor TransformerEncoderLayer::attend(const Tensor& x, const AttentionOptions& 
 }
 
 Tensor TransformerEncoderLayer::feed(const Tensor& x) {
-  const Tensor h = linear1->forward(x, options_.activation);
+  const Tensor h = activate((*linear1)(x), options_.activation);
   return (*dropout2_)((*linear2)((*dropout_)(h)));
 }
 

@@ -41,6 +41,9 @@ enum class GeluApproximation : uint8_t { none, tanh };
 /// (Hendrycks & Gimpel 2016).
 Tensor gelu(const Tensor& x, GeluApproximation approximation = GeluApproximation::none);
 
+/// What a layer may end with; gelu is exact, gelu_tanh approximated.
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
+
 inline constexpr double kUnbounded = __builtin_inf();
 /// y = min(max(x, low), high)    dx = dy where low ≤ x ≤ high
 /// Throws ValueError unless low ≤ high.

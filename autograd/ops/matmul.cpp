@@ -1,6 +1,7 @@
 #include <accrue/kernels/elementwise.h>
 #include <accrue/kernels/matmul.h>
 
+#include <accrue/autograd/grad_mode.h>
 #include <accrue/autograd/ops/activation.h>
 #include <accrue/autograd/ops/matmul.h>
 #include <accrue/autograd/ops/support.h>
@@ -85,8 +86,8 @@ struct Linear {
       check<ShapeError>(bias.shape() == Dims{weight.size(0)}, name, ": the bias is ", bias.shape(),
                         " for the weight ", weight.shape(), "; it must be [", weight.size(0), "]");
     }
-    const bool needs_grad =
-        input.requires_grad() || weight.requires_grad() || (bias.defined() && bias.requires_grad());
+    const bool needs_grad = grad_enabled() && (input.requires_grad() || weight.requires_grad() ||
+                                               (bias.defined() && bias.requires_grad()));
     Dims shape = input.shape();
     shape[shape.size() - 1] = weight.size(0);
     Tensor y = Tensor::empty(shape, input.dtype(), input.device());
@@ -99,7 +100,7 @@ struct Linear {
       end.f = Unary::gelu_tanh;
       if (needs_grad) {
         const Tensor z = ops::result_of(y);
-        end.inside = as_rows(into(z));
+        end.argument = as_rows(into(z));
         y_or_z = z;
       }
     }

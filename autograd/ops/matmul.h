@@ -2,7 +2,7 @@
 // so it depends on its own row and column only, and gradients of a batch equal the accumulated
 // gradients of its pieces bit for bit. See kernels/matmul.h.
 #pragma once
-#include <accrue/core/tensor.h>
+#include <accrue/autograd/ops/activation.h>
 
 namespace accrue {
 
@@ -12,16 +12,13 @@ namespace accrue {
 /// Throws ShapeError if the inner sizes differ, DTypeError unless both have one floating dtype.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// The function that linear() may end with; gelu is exact by erf, gelu_tanh approximated by tanh.
-enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
-
 /// y = f(x · weightᵀ + bias), for x [.., in], weight [out, in] and bias [out] or none. The bias is
 /// where the chains start.
 /// dz = dy · f'(z)    dx = dz · weight    dweight = dzᵀ · x    dbias = Σ dz
-/// The numbers are those of linear() and then f, except that gelu_tanh of 16-bit numbers takes z
-/// unrounded. relu keeps y alone; relu and gelu_tanh can be done on a CUDA device as y is written,
-/// gelu is an operator of its own.
-/// Throws ShapeError and DTypeError as matmul().
+/// The numbers are those of linear() and then f, except that gelu_tanh takes z unrounded where y
+/// has 16 bits, and on a CUDA device may be cuBLASLt's own. relu keeps y alone; relu and gelu_tanh
+/// can be done there as y is written, gelu is an operator of its own. Throws ShapeError and
+/// DTypeError as matmul().
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               Activation f = Activation::none);
 

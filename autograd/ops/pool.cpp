@@ -30,6 +30,8 @@ Dims pooled_shape(const char* op, const Tensor& x, PoolParams& p, bool ceil_mode
   ops::check_defined(op, x);
   check<ShapeError>(x.dim() == 4 || x.dim() == 3, op, ": x has shape ", x.shape(),
                     "; it must be [batch, channels, height, width] or [channels, height, width]");
+  check<ShapeError>(x.size(-2) > 0 && x.size(-1) > 0, op, ": x has shape ", x.shape(),
+                    "; height and width must be at least 1");
   for (size_t d = 0; d < 2; ++d) {
     if (p.stride[d] == 0) p.stride[d] = p.kernel[d];
     ops::check_window(op, "kernel", p.kernel[d], 1);

@@ -81,7 +81,7 @@ bool blas_product(const ProductPlan& plan, const BlasProduct& p) {
   const std::shared_ptr<BlasHandle> blas = blas_handle(p.device);
   if (!blas) return false;
   const std::lock_guard turn(blas->turn);
-  if (!plain) return multiply_with(*blas, *call, {p.bias, p.gelu, p.inside});
+  if (!plain) return multiply_with(*blas, *call, {p.bias, p.gelu, p.argument});
   multiply(*blas, *call);
   return true;
 }

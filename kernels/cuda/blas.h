@@ -6,7 +6,7 @@
 namespace accrue::kernels::cuda {
 
 /// c[t, i, j] = [c[t, i, j] +] [bias[j] +] Σₖ a[t, i, k] · b[t, k, j], one step of a ProductPlan.
-/// With `gelu`, c = gelu_tanh(that), and `inside` is that, if it is not null.
+/// With `gelu`, c = gelu_tanh(that), and `argument` is that, if it is not null.
 struct BlasProduct {
   DType factors, result;
   const void* a;
@@ -17,7 +17,7 @@ struct BlasProduct {
   bool adds;
   Device device;
   bool gelu = false;
-  void* inside = nullptr;  ///< lies like c
+  void* argument = nullptr;  ///< lies like c
 };
 
 /// False, and nothing done, where there is no cuBLAS or it cannot take the product as it lies.

@@ -31,7 +31,7 @@ void multiply(BlasHandle& blas, const BlasCall& call);
 struct BlasEpilogue {
   const void* bias;  ///< of y's type, its m values side by side, or null
   bool gelu;
-  void* inside;  ///< where GELU's argument goes too, or null; lies like y
+  void* argument;  ///< where GELU's argument goes too, or null; lies like y
 };
 
 /// y = f(bias of the row + op(left) · op(right)). False, and nothing done, if cuBLASLt has no

@@ -33,7 +33,7 @@ uint32_t alignment_of(const void* data) {
 
 cublasLtEpilogue_t kind_of(const BlasEpilogue& e) {
   if (!e.gelu) return CUBLASLT_EPILOGUE_BIAS;
-  if (e.inside) return e.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  if (e.argument) return e.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
   return e.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
 }
 
@@ -47,8 +47,8 @@ class Description {
     set(CUBLASLT_MATMUL_DESC_TRANSB, call.right.op());
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, kind_of(e));
     if (e.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, e.bias);
-    if (e.inside) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, e.inside);
+    if (e.argument) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, e.argument);
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, call.y.ld);
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, call.y.batch);
     }
@@ -103,8 +103,8 @@ class Description {
 
 bool multiply_with(BlasHandle& blas, const BlasCall& call, const BlasEpilogue& epilogue) {
   const bool is_double = call.compute == CUBLAS_COMPUTE_64F;
-  const bool inside_fits = call.y.ld % 8 == 0 && alignment_of(epilogue.inside) >= 16;
-  if ((epilogue.gelu && is_double) || (epilogue.inside && !inside_fits)) return false;
+  const bool argument_fits = call.y.ld % 8 == 0 && alignment_of(epilogue.argument) >= 16;
+  if ((epilogue.gelu && is_double) || (epilogue.argument && !argument_fits)) return false;
   const BlasLibrary& lib = blas.library;
   const auto handle = reinterpret_cast<cublasLtHandle_t>(blas.handle);  // one serves as the other
   const Description d(blas, call, epilogue);

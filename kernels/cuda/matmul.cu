@@ -100,12 +100,12 @@ BlasProduct whole_product(const ConstView& a, const ConstView& b, const ConstVie
 /// The product with GELU behind it, where cuBLASLt has them in one.
 bool gelu_by_blas(const ConstView& a, const ConstView& b, const Epilogue& e, const Dest& c) {
   const ProductPlan p(a, b, c.view);
-  const bool alike = !e.inside.wanted() || e.inside.view.strides == c.view.strides;
+  const bool alike = !e.argument.wanted() || e.argument.view.strides == c.view.strides;
   if (split_invariant() || p.outers != 0 || !alike) return false;
   const Launcher on(c.view.device);
   BlasProduct product = whole_product(a, b, e.bias, c);
   product.gelu = true;
-  product.inside = e.inside.wanted() ? e.inside.view.data : nullptr;
+  product.argument = e.argument.wanted() ? e.argument.view.data : nullptr;
   return blas_product(p, product);
 }
 
@@ -137,7 +137,7 @@ void matmul(const ConstView& a, const ConstView& b, const Epilogue& e, const Des
   if (e.f == Unary::gelu_tanh && gelu_by_blas(a, b, e, c)) return;
   const EpilogueSums sums(e, c);
   const DType result = sums.dest().view.dtype;
-  const bool relu = e.f == Unary::relu && !e.inside.wanted();
+  const bool relu = e.f == Unary::relu && !e.argument.wanted();
   bool applied = false;
   visit_float(a.dtype, [&]<class T>() {
     const bool fits = result == a.dtype || (kIsHalf<T> && result == DType::float32);

@@ -233,6 +233,10 @@ TEST(Pool, SaysWhatDoesNotFit) {
             }),
             "avg_pool2d: x has shape [4, 4]; it must be [batch, channels, height, width] or "
             "[channels, height, width]");
+  EXPECT_EQ(message_of<ShapeError>([] {
+              avg_pool2d(zeros({1, 0, 4}), {.padding = {1, 1}, .count_include_pad = false});
+            }),
+            "avg_pool2d: x has shape [1, 0, 4]; height and width must be at least 1");
   EXPECT_EQ(message_of<DTypeError>([] {
               avg_pool2d(zeros({1, 4, 4}, int32), {});
             }),

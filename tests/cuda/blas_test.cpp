@@ -184,7 +184,7 @@ std::vector<Tensor> with_epilogue(const std::vector<Tensor>& in, Unary f, bool k
   kernels::matmul(in[0], kernels::transposed(in[1].view()),
                   {.bias = in.size() > 2 ? ConstView(in[2]) : ConstView(),
                    .f = f,
-                   .inside = kept ? into(z) : Dest()},
+                   .argument = kept ? into(z) : Dest()},
                   into(y));
   return kept ? std::vector<Tensor>{y, z} : std::vector<Tensor>{y};
 }

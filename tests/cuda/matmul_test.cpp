@@ -138,7 +138,7 @@ TEST_F(CudaChain, BatchesThatTheResultLacksAreSummedInOrder) {
 std::vector<Tensor> linear_relu(const std::vector<Tensor>& in) {
   const Tensor y = empty({3, 11, 35}, in[0].dtype(), in[0].device());
   kernels::matmul(in[0], kernels::transposed(in[1].view()),
-                  {.bias = in[2], .f = Unary::relu, .inside = {}}, into(y));
+                  {.bias = in[2], .f = Unary::relu, .argument = {}}, into(y));
   return {y};
 }
 

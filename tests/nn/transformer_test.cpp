@@ -158,6 +158,28 @@ TEST(Transformer, DropoutIsDrawnWhileTrainingAndOffInEval) {
   EXPECT_EQ(values(layer(x)), values(same(x)));
 }
 
+// A part of it may be replaced by one's own.
+TEST(Transformer, CallsTheForwardOfItsParts) {
+  struct Counting : nn::Linear {
+    using Linear::Linear;
+    Tensor forward(const Tensor& x) override {
+      ++calls;
+      return Linear::forward(x);
+    }
+    int calls = 0;
+  };
+  for (nn::Activation f : {nn::Activation::none, nn::Activation::relu, nn::Activation::gelu,
+                           nn::Activation::gelu_tanh}) {
+    TransformerEncoderLayer layer(4, 2, {.dim_feedforward = 8, .activation = f});
+    const auto first = std::make_shared<Counting>(4, 8), second = std::make_shared<Counting>(8, 4);
+    layer.linear1 = first;
+    layer.linear2 = second;
+    layer(randn({2, 3, 4}));
+    EXPECT_EQ(first->calls, 1);
+    EXPECT_EQ(second->calls, 1);
+  }
+}
+
 // d(Σ dy · y) / dp for every element of every parameter and of x.
 void expect_gradients_of(const TransformerOptions& options) {
   manual_seed(5);
