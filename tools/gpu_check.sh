@@ -2,7 +2,7 @@
 # gpu_check.sh [BUILD]: everything worth checking on a real GPU, in at most four minutes: what the
 # executor cannot tell (see docs/cuda.md). Each stage has its own limit and none stops the others; a
 # table comes last, and the logs are in BUILD/gpu_check. Without a GPU the executor's half of each
-# stage runs. Ends with 1 if a stage failed.
+# stage runs. Ends with 1 if a stage failed, or on a GPU had no time left.
 #
 #   GPU_CHECK_LIMIT=600 tools/gpu_check.sh    more time in all, for a machine that builds slowly
 set -uo pipefail
@@ -22,7 +22,10 @@ stage() {
   local name=$1 allowed=$2 start=$SECONDS status=0 note result=passed
   shift 2
   [ $((limit - SECONDS)) -ge "$allowed" ] || allowed=$((limit - SECONDS))
-  if [ $allowed -lt 3 ]; then row "$name" skipped 0 "no time left of $limit s" && return 1; fi
+  if [ $allowed -lt 3 ]; then
+    [ -z "$GPU" ] || failures=$((failures + 1))
+    row "$name" "no time" 0 "nothing left of $limit s: GPU_CHECK_LIMIT=600 $0" && return 1
+  fi
   timeout -k 2 "$allowed" bash -c '. "$0"; "$@"' "$logs/functions.sh" "$@" \
     > "$logs/$name.log" 2>&1 3> "$logs/$name.note" || status=$?
   note=$(tail -1 "$logs/$name.note")
