@@ -22,7 +22,7 @@ function(accrue_test)
     accrue_test_options(${objects} ${T_LIBRARIES} ${library})
     set(T_SOURCES $<TARGET_OBJECTS:${objects}>)
     if(TARGET accrue_on_executor AND NOT ACCRUE_SANITIZE)  # which would make minutes of it
-      accrue_test_on_cuda(${T_NAME} ${objects} ${T_LIBRARIES})
+      accrue_test_on_cuda(${T_NAME}.on_cuda ${objects} ${T_LIBRARIES})
     endif()
   endif()
   add_executable(${target} ${T_SOURCES})
@@ -44,13 +44,15 @@ function(accrue_test_options target)
   target_compile_options(${target} PRIVATE -ffp-contract=off $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-function(accrue_test_on_cuda name objects)
-  set(target accrue_${name}_on_cuda_test)
+# Test NAME.on_cuda or NAME_on_cuda, of objects that another program has already.
+function(accrue_test_on_cuda test objects)
+  string(REPLACE "." "_" target accrue_${test}_test)
+  string(REGEX REPLACE "[._]on_cuda$" "" name ${test})
   add_executable(${target} "${PROJECT_SOURCE_DIR}/tests/cuda/on_cuda.cpp"
                  $<TARGET_OBJECTS:${objects}>)
   accrue_test_options(${target} ${ARGN} accrue_on_executor)
   target_compile_definitions(${target} PRIVATE
     ACCRUE_PROGRAM="${name}"
     ACCRUE_NOT_ON_CUDA="${PROJECT_SOURCE_DIR}/tests/cuda/not_on_cuda.txt")
-  add_test(NAME ${name}.on_cuda COMMAND ${target} --gtest_brief=1)
+  add_test(NAME ${test} COMMAND ${target} --gtest_brief=1)
 endfunction()

@@ -125,11 +125,10 @@ template <class T> ACCRUE_FORMULA T square(T x) { return x * x; }
 template <class T> ACCRUE_FORMULA T sigmoid(T x) { T e = exp(-abs(x)); return where(x >= T(0), T(1), e) / (T(1) + e); }
 /// Its derivative.
 template <class T> ACCRUE_FORMULA T sigmoid_slope(T x) { T e = exp(-abs(x)); return e / square(T(1) + e); }
-/// ln(1 + e^x) without overflow: max(x, 0) + ln(1 + e^-|x|), where the logarithm of 1 + e keeps what
-/// the sum loses of a small e.
-template <class T> ACCRUE_FORMULA T log_one_plus_exp(T x) {
+/// ln(1 + e^-|x|), where the logarithm of 1 + e keeps what the sum loses of a small e.
+template <class T> ACCRUE_FORMULA T log_one_plus_exp_below(T x) {
   T e = exp(-abs(x)), u = T(1) + e;
-  return where(x > T(0), x, T(0)) + where(u == T(1), e, log(u) * (e / (u - T(1))));
+  return where(u == T(1), e, log(u) * (e / (u - T(1))));
 }
 /// The density of the standard normal distribution.
 template <class T> ACCRUE_FORMULA T normal_density(T x) { return gauss(x) * T(0.39894228040143268); }
@@ -175,7 +174,7 @@ ACCRUE_UNARY (real,   gelu_tanh,         x,     gate(x, sigmoid(gelu_argument(x)
 ACCRUE_BINARY(real,   gelu_tanh_grad,    dy, x, dy * (sigmoid(gelu_argument(x)) + gate(x * gelu_slope(x), sigmoid_slope(gelu_argument(x)))))
 ACCRUE_UNARY (real,   silu,              x,     gate(x, sigmoid(x)))
 ACCRUE_BINARY(real,   silu_grad,         dy, x, dy * (sigmoid(x) + gate(x, sigmoid_slope(x))))
-ACCRUE_UNARY (real,   softplus,          x,     log_one_plus_exp(as<T>(p.a) * x) / as<T>(p.a))
+ACCRUE_UNARY (real,   softplus,          x,     at_least(x, T(0)) + log_one_plus_exp_below(as<T>(p.a) * x) / as<T>(p.a))
 ACCRUE_BINARY(real,   softplus_grad,     dy, x, dy * sigmoid(as<T>(p.a) * x))
 ACCRUE_UNARY (truth,  logical_not,       x,     one_where<T>(x == T(0)))
 ACCRUE_UNARY (truth,  isnan,             x,     one_where<T>(x != x))
