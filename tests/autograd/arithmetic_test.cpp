@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -89,6 +90,26 @@ TEST(Arithmetic, case_NW_08_APerfectFitHasNoGradient) {
   EXPECT_EQ(x.grad().item(), 0);
 }
 
+TEST(Arithmetic, case_NW_11_AZeroVectorOverItsNormIsZeroOverTheBound) {
+  const double eps = 1e-12;
+  const auto direction = [&](const Tensor& x) {
+    return x / maximum(sqrt(sum(x * x)), scalar(eps, kDouble));
+  };
+  Tensor x = leaf({0, 0});
+  for (double pass : {1, 2}) {  // the Jacobian is that of x / eps
+    const Tensor y = direction(x);
+    sum(y).backward();
+    EXPECT_EQ(y.to_vector<double>(), (Values{0, 0}));
+    EXPECT_EQ(x.grad().to_vector<double>(), (Values{pass / eps, pass / eps}));
+  }
+  const double h = 1e-14;
+  for (double first : {h, 0.0}) {
+    const double up = sum(direction(leaf({first, h - first}))).item();
+    const double down = sum(direction(leaf({-first, first - h}))).item();
+    EXPECT_NEAR((up - down) / (2 * h), 1 / eps, 1e-9 / eps);
+  }
+}
+
 TEST(Where, case_NW_02_ABranchThatIsNotTakenPoisonsNothing) {
   Tensor x = leaf({16, 0});
   const Tensor naive = where(x == 0, x / 2, sqrt(x) + 1);
@@ -138,6 +159,21 @@ TEST(Softplus, case_AC_01_NeitherOverflowsNorLosesItsGradient) {
   sum(y).backward();
   EXPECT_EQ(y.to_vector<double>(), (Values{88, 90, 95, 99}));
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{1, 1, 1, 1}));
+}
+
+TEST(Softplus, case_AC_06_SiluAndMishDoNotOverflow) {
+  const auto mish = [](const Tensor& x) { return x * tanh(softplus(x)); };
+  for (const std::function<Tensor(const Tensor&)>& f : {std::function(silu), std::function(mish)}) {
+    Tensor x = tensor({-1000, 1000, 20}).set_requires_grad();
+    for (double pass : {1, 2}) {
+      const Tensor y = f(x);
+      sum(y).backward();
+      EXPECT_THAT(y.to_vector<double>(),
+                  testing::Pointwise(testing::DoubleNear(1e-6), Values{0, 1000, 20}));
+      EXPECT_THAT(x.grad().to_vector<double>(),
+                  testing::Pointwise(testing::DoubleNear(1e-6), Values{0, pass, pass}));
+    }
+  }
 }
 
 TEST(Cast, RoundsTruncatesAndLetsGradientsBack) {

@@ -1,5 +1,7 @@
 #include "tests/autograd/op_laws.h"
 
+#include <accrue/core/random.h>
+
 #include <accrue/autograd/ops.h>
 
 namespace accrue {
@@ -164,6 +166,23 @@ TEST(LayerNorm, case_NM_02) {
   backward(layer_norm(x, {4}), make({1, 0, 0, 0}, {4}, DType::float32));
   const Values expected{237.1708245, -79.0569415, -79.0569415, -79.0569415};
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(values(x.grad())[i], expected[i], 3e-5);
+}
+
+TEST(LayerNorm, case_NM_08) {
+  const Dims shape{8, 1 << 19};
+  Generator numbers(8);
+  const Tensor x = rand(shape, DType::float32, default_device(), numbers);
+  const Values in = values(x);
+  const auto n = static_cast<double>(in.size());
+  double mean = 0;
+  double variance = 0;
+  for (double v : in) mean += v / n;
+  for (double v : in) variance += (v - mean) * (v - mean) / n;
+  const Values y = values(layer_norm(x, shape));
+  double worst = 0;
+  for (size_t i = 0; i < y.size(); ++i)
+    worst = std::fmax(worst, std::fabs(y[i] - (in[i] - mean) / std::sqrt(variance + 1e-5)));
+  EXPECT_LE(worst, 1e-6);
 }
 
 }  // namespace

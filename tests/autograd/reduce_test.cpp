@@ -216,6 +216,19 @@ TEST(Reduce, case_RD_12_a_vector_reduced_without_keepdim) {
   for (double g : values(x.grad())) EXPECT_DOUBLE_EQ(g, 0.4);
 }
 
+TEST(Reduce, case_RD_13_a_running_sum_of_nothing_has_a_gradient_of_its_shape) {
+  for (int64_t dim : {0, 1, -1}) {
+    Tensor x = leaf({}, {2, 0});
+    for (int pass = 0; pass < 2; ++pass) {
+      const Tensor y = cumsum(x, dim);
+      EXPECT_EQ(y.shape(), Dims({2, 0}));
+      sum(y).backward();
+      ASSERT_TRUE(x.grad().defined());
+      EXPECT_EQ(x.grad().shape(), Dims({2, 0}));
+    }
+  }
+}
+
 TEST(Reduce, case_RD_14_float_sums_do_not_stick) {
   constexpr int64_t n = (1 << 24) + 16;
   EXPECT_EQ(sum(expand(scalar(1), {n})).item(), 16777232);
