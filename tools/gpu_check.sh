@@ -217,7 +217,7 @@ if command -v nvidia-smi > /dev/null && nvidia-smi -L > /dev/null 2>&1; then
   [ "$architecture" != 90-real ] || architecture=90a-real
 fi
 
-stage build 150 build_it "$architecture"
+stage build $((limit - 90)) build_it "$architecture"
 stage machine 10 machine
 stage device_tests 45 device_tests
 stage xcheck_executor 40 xcheck_executor

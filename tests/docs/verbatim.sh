@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# verbatim.sh DOCUMENT SOURCE...: every paragraph of C++ in a document stands, line for line, in a
-# source.
+# verbatim.sh DOCUMENT FOLDER...: every paragraph of C++ in a document stands, line for line, in a
+# .cu file of one of the folders.
 set -euo pipefail
 document=$1
 shift
 perl -0777 -e '
   my $document = shift;
-  my @sources = map { open my $in, "<", $_ or die "$_: $!\n"; <$in> } @ARGV;
+  my @sources = map { open my $in, "<", $_ or die "$_: $!\n"; <$in> } map { glob "$_/*.cu" } @ARGV;
   open my $in, "<", $document or die "$document: $!\n";
   my ($text, $blocks, $missing) = (scalar <$in>, 0, 0);
   while ($text =~ /^```cpp\n(.*?)^```$/msg) {
