@@ -208,9 +208,11 @@ inline Rows reductions() {
     {[](X) { return argmax(ones({2, 0}), 1); }, "argmax: dimension 1 of [2, 0] has size 0"},
     index},
    {"argmax/last", {d}, [](In v) { return argmax(v[0], 2); }, reduced(where_largest, {2}), T::exact, {}, index_of_row},
+   {"argmax/several", {d}, [](In v) { return argmax(v[0], {1, 2}); }, reduced(where_largest, {1, 2}), T::exact, {}, index_of_row},
    {"argmin", {d}, [](In v) { return argmin(v[0]); }, reduced(where_smallest), T::exact,
     {[](X) { return argmin(ones({2, 0}), 1); }, "argmin: dimension 1 of [2, 0] has size 0"},
     index},
+   {"argmin/several_kept", {d}, [](In v) { return argmin(v[0], {2, 1}, kKeep); }, reduced(where_smallest, {1, 2}, true), T::exact, {}, index_of_row},
    {"argmin/kept", {d}, [](In v) { return argmin(v[0], 1, kKeep); }, reduced(where_smallest, {1}, true), T::exact, {}, index_of_row},
   };
 }

@@ -185,11 +185,17 @@ Tensor argmax(const Tensor& x) {
 Tensor argmax(const Tensor& x, int64_t dim, KeepDim keep) {
   return where_extreme("argmax", Extreme::largest, x, {dim}, keep);
 }
+Tensor argmax(const Tensor& x, const Dims& dims, KeepDim keep) {
+  return where_extreme("argmax", Extreme::largest, x, dims, keep);
+}
 Tensor argmin(const Tensor& x) {
   return where_extreme("argmin", Extreme::smallest, x, {}, KeepDim::no);
 }
 Tensor argmin(const Tensor& x, int64_t dim, KeepDim keep) {
   return where_extreme("argmin", Extreme::smallest, x, {dim}, keep);
+}
+Tensor argmin(const Tensor& x, const Dims& dims, KeepDim keep) {
+  return where_extreme("argmin", Extreme::smallest, x, dims, keep);
 }
 
 Tensor max(const Tensor& x) { return amax(x); }

@@ -39,12 +39,15 @@ Tensor amin(const Tensor& x, Dim dim, KeepDim keep = KeepDim::no) {
   return amin(x, Dims{static_cast<int64_t>(dim)}, keep);
 }
 
-/// Where the largest element is: its row-major index in x, the first of equals; NaN is largest.
+/// Where the largest element is: its row-major index among the reduced dimensions, the first of
+/// equals; NaN is largest.
 Tensor argmax(const Tensor& x);
 Tensor argmax(const Tensor& x, int64_t dim, KeepDim keep = KeepDim::no);
+Tensor argmax(const Tensor& x, const Dims& dims, KeepDim keep = KeepDim::no);
 /// Where the smallest element is, the first of equals; NaN is smallest.
 Tensor argmin(const Tensor& x);
 Tensor argmin(const Tensor& x, int64_t dim, KeepDim keep = KeepDim::no);
+Tensor argmin(const Tensor& x, const Dims& dims, KeepDim keep = KeepDim::no);
 
 /// y[.., j, ..] = Σ x[.., i, ..] over i ≤ j along `dim`; integers and bools are summed in int64.
 ///   dx[.., i, ..] = Σ dy[.., j, ..] over j ≥ i
