@@ -152,7 +152,6 @@ struct RowTarget {
         dtype(y.view.dtype),
         write(y.write),
         places(y.view, first, width) {}
-  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
 
   struct Row {
     const RowTarget& out;
@@ -219,7 +218,6 @@ struct DenseRowTarget {
         write(y.write),
         outer(RowPlaces(y.view, first, width).outer),
         vectors(takes_vectors(data, outer)) {}
-  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
 
   struct Row {
     float* y;

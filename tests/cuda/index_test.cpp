@@ -5,6 +5,7 @@
 #include <accrue/core/factories.h>
 #include <accrue/core/layout.h>
 
+#include <accrue/kernels/cuda/divisor.cuh>
 #include <accrue/kernels/index.h>
 
 namespace accrue::testing {
@@ -300,6 +301,17 @@ TEST_F(Index, CheckNamesTheFirstBadOne) {
     FAIL() << "float32 is no index";
   } catch (const DTypeError& e) {
     EXPECT_STREQ(e.what(), "op: the index is float32; it must be int64 or int32");
+  }
+}
+
+// Also beyond 2^31, where no tensor of a test has elements.
+TEST_F(Index, ADivisorDividesWhateverIsNotNegative) {
+  constexpr long kLarge = 1L << 31;
+  for (long d : {1L, 2L, 3L, 7L, 64L, 641L, 65537L, kLarge - 1, kLarge, 3 * kLarge + 1}) {
+    const kernels::cuda::Divisor by(d);
+    for (long near : {0L, d, 2 * d, 1000 * d, kLarge, 5 * kLarge, 1L << 40})
+      for (long n = std::max(0L, near - 2); n <= near + 2; ++n)
+        ASSERT_EQ(by(n), n / d) << n << " / " << d;
   }
 }
 
