@@ -49,7 +49,7 @@ void expect_any_strides(const OpCase& row, Random& r) {
   expect_same(got.y, dense.y, "random strides, y");
   for (size_t i = 0; i < inputs.size(); ++i)
     expect_same(got.gradients[i], dense.gradients[i],
-                text("random strides, gradient of input ", i));
+                concat("random strides, gradient of input ", i));
 }
 
 void expect_laws(OpCase row, Random& r) {
@@ -82,7 +82,7 @@ TEST_P(Property, HoldsForRandomCases) {
     const uint32_t seed = only != 0 ? only : i + 1;
     Random random(random_op.op, seed);
     const OpCase row = random_op.make(random);
-    SCOPED_TRACE(text(row.name, "; replay with ACCRUE_SEED=", seed));
+    SCOPED_TRACE(concat(row.name, "; replay with ACCRUE_SEED=", seed));
     EXPECT_EQ(row.name.substr(0, row.name.find(' ')), random_op.op);
     try {
       expect_laws(row, random);

@@ -3,11 +3,12 @@
 #pragma once
 #include <functional>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/ops/op_case.h"
+
+#include <accrue/core/error.h>
 
 namespace accrue::testing {
 
@@ -39,12 +40,7 @@ class Random {
   std::mt19937 bits_;
 };
 
-template <class... Parts>
-std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
+using detail::concat;
 
 /// Makes cases of one operator; each case's name begins with the operator's.
 struct RandomOp {

@@ -45,7 +45,7 @@ OpCase broadcasts(Random& r, const Binary& op) {
   const Array constant{{}, {number}};
   if (op.and_number && r.one_in(6))
     return made(
-        text(op.name, " ", full, " and ", number), {shared(full, op.left_kind)},
+        concat(op.name, " ", full, " and ", number), {shared(full, op.left_kind)},
         [=](V v) { return op.and_number(v[0], number); },
         [=](const Arrays& v) {
           return each(op.right)({v[0], constant});
@@ -53,7 +53,7 @@ OpCase broadcasts(Random& r, const Binary& op) {
         op.tolerance, op.traits);
   if (op.of_number && r.one_in(6))
     return made(
-        text(op.name, " ", number, " and ", full), {shared(full, op.right_kind)},
+        concat(op.name, " ", number, " and ", full), {shared(full, op.right_kind)},
         [=](V v) { return op.of_number(number, v[0]); },
         [=](const Arrays& v) {
           return each(op.right)({constant, v[0]});
@@ -61,7 +61,7 @@ OpCase broadcasts(Random& r, const Binary& op) {
         op.tolerance, op.traits);
   const Dims a = r.stretching_to(full), b = r.stretching_to(full);
   return made(
-      text(op.name, " ", a, b), {shared(a, op.left_kind), shared(b, op.right_kind)},
+      concat(op.name, " ", a, b), {shared(a, op.left_kind), shared(b, op.right_kind)},
       [op](V v) { return op.f(v[0], v[1]); }, each(op.right), op.tolerance, op.traits);
 }
 
@@ -76,7 +76,7 @@ struct Unary {
 OpCase of_one(Random& r, const std::string& name, const std::function<Tensor(X)>& f,
               const OpReference& right, Tolerance tolerance, Kind kind = Kind::plain) {
   const Dims shape = r.shape(0, 6, 1500, true);
-  return {text(name, " ", shape),
+  return {concat(name, " ", shape),
           {shared(shape, kind)},
           [f](V v) { return f(v[0]); },
           right,
@@ -98,7 +98,7 @@ OpCase gelu_case(Random& r) {
 OpCase softplus_case(Random& r) {
   const double beta = r.of({0.5, 1.0, 2.0, 3.0});
   return of_one(
-      r, text("softplus beta ", beta), [=](X x) { return softplus(x, beta); },
+      r, concat("softplus beta ", beta), [=](X x) { return softplus(x, beta); },
       pointwise([=](const auto& v) { return std::log1p(std::exp(beta * v[0])) / beta; }),
       Tolerance::transcendental);
 }
@@ -107,7 +107,7 @@ OpCase clamp_case(Random& r) {
   const double low = 0.25 * static_cast<double>(r.whole(-8, 8));
   const double high = r.one_in(4) ? kUnbounded : low + 0.25 * static_cast<double>(r.whole(0, 8));
   return of_one(
-      r, text("clamp to ", low, " .. ", high), [=](X x) { return clamp(x, low, high); },
+      r, concat("clamp to ", low, " .. ", high), [=](X x) { return clamp(x, low, high); },
       pointwise([=](const auto& v) { return v[0] < low    ? low
                                             : v[0] > high ? high
                                                           : v[0]; }),
@@ -122,19 +122,19 @@ OpCase where_case(Random& r) {
   switch (r.whole(0, 3)) {
     case 0:
       return made(
-          text("where ", c, a, " or 1.5"), {booleans(c, -1), shared(a)},
+          concat("where ", c, a, " or 1.5"), {booleans(c, -1), shared(a)},
           [](V v) { return where(v[0], v[1], 1.5); },
           each([](double which, double x) { return which != 0 ? x : 1.5; }), Tolerance::exact,
           kAnyChain);
     case 1:
       return made(
-          text("where ", c, " 1.5 or ", b), {booleans(c, -1), shared(b)},
+          concat("where ", c, " 1.5 or ", b), {booleans(c, -1), shared(b)},
           [](V v) { return where(v[0], 1.5, v[1]); },
           each([](double which, double x) { return which != 0 ? 1.5 : x; }), Tolerance::exact,
           kAnyChain);
     default:
       return made(
-          text("where ", c, a, b), {booleans(c, -1), shared(a), shared(b)},
+          concat("where ", c, a, b), {booleans(c, -1), shared(a), shared(b)},
           [](V v) { return where(v[0], v[1], v[2]); },
           each([](double which, double x, double y) { return which != 0 ? x : y; }),
           Tolerance::exact, kAnyChain);
@@ -145,8 +145,8 @@ OpCase masked_fill_case(Random& r) {
   const Dims full = r.shape(0, 5, 600, true), mask = r.stretching_to(full);
   const double value = r.of({0.0, -1.5, 2.0});
   return made(
-      text("masked_fill ", full, " by ", mask, " with ", value), {shared(full), booleans(mask, -1)},
-      [=](V v) { return masked_fill(v[0], v[1], value); },
+      concat("masked_fill ", full, " by ", mask, " with ", value),
+      {shared(full), booleans(mask, -1)}, [=](V v) { return masked_fill(v[0], v[1], value); },
       pointwise([=](const auto& v) { return v[1] != 0 ? value : v[0]; }), Tolerance::exact,
       kAnyChain);
 }
@@ -166,29 +166,29 @@ OpCase comparisons(Random& r, const Comparison& op) {
   const auto compared = [&](const std::string& how, const std::vector<Input>& inputs,
                             const OpFunction& f,
                             const std::function<bool(const std::vector<double>&)>& right) {
-    return made(text(op.name, " ", how), inputs, f, pointwise(right), Tolerance::exact,
+    return made(concat(op.name, " ", how), inputs, f, pointwise(right), Tolerance::exact,
                 kNoGradient);
   };
   switch (r.whole(0, op.with_number ? 3 : 2)) {
     case 0:
       return compared(
-          text("whole numbers ", a, b), {indices(a, 3, -1), indices(b, 3, -1)},
+          concat("whole numbers ", a, b), {indices(a, 3, -1), indices(b, 3, -1)},
           [op](V v) { return op.f(v[0], v[1]); },
           [op](const auto& v) { return op.right(v[0], v[1]); });
     case 1:
       return compared(
-          text("whole numbers ", a, b, " as dtype ", static_cast<int>(dtype)),
+          concat("whole numbers ", a, b, " as dtype ", static_cast<int>(dtype)),
           {indices(a, 3, -1), indices(b, 3, -1)},
           [=](V v) { return op.f(cast(v[0], dtype), cast(v[1], dtype)); },
           [op](const auto& v) { return op.right(v[0], v[1]); });
     case 2:  // the second is the first here, and 0 there
       return compared(
-          text(full, full), {shared(full), booleans(full, -1)},
+          concat(full, full), {shared(full), booleans(full, -1)},
           [op](V v) { return op.f(v[0], masked_fill(v[0], v[1], 0)); },
           [op](const auto& v) { return op.right(v[0], v[1] != 0 ? 0 : v[0]); });
     default:
       return compared(
-          text("whole numbers ", full, " and 1"), {indices(full, 3, -1)},
+          concat("whole numbers ", full, " and 1"), {indices(full, 3, -1)},
           [op](V v) { return op.with_number(v[0], 1); },
           [op](const auto& v) { return op.right(v[0], 1); });
   }
@@ -198,7 +198,7 @@ OpCase logical_not_case(Random& r) {
   const Dims shape = r.shape(0, 5, 600, true);
   const bool boolean = r.one_in(2);
   return made(
-      text("logical_not ", shape, boolean ? " booleans" : " whole numbers"),
+      concat("logical_not ", shape, boolean ? " booleans" : " whole numbers"),
       {boolean ? booleans(shape, -1) : indices(shape, 3, -1)},
       [](V v) { return logical_not(v[0]); }, each([](double a) -> double { return a == 0; }),
       Tolerance::exact, kNoGradient);
@@ -208,7 +208,7 @@ OpCase isnan_case(Random& r) {
   const Dims shape = r.shape(1, 5, 600, true);
   const int d = r.dim(shape), e = r.dim(shape);
   return made(
-      text("isnan ", shape, " transposed ", d, e), {shared(shape), booleans(shape, -1)},
+      concat("isnan ", shape, " transposed ", d, e), {shared(shape), booleans(shape, -1)},
       [=](V v) { return isnan(transpose(masked_fill(v[0], v[1], std::nan("")), d, e)); },
       [=](const Arrays& v) {
         const auto turned = [=](Dims i) { return std::swap(i[d], i[e]), i; };
@@ -226,7 +226,7 @@ OpCase dropout_case(Random& r) {
   const bool training = !r.one_in(5);
   const auto seed = static_cast<uint64_t>(r.whole(0, 1000));
   return made(
-      text("dropout ", shape, " p ", p, training ? " seed " : " resting ", seed), {shared(shape)},
+      concat("dropout ", shape, " p ", p, training ? " seed " : " resting ", seed), {shared(shape)},
       [=](V v) { return manual_seed(seed), dropout(v[0], p, training); },
       [=](const Arrays& v) {
         Array y = v[0];
@@ -269,8 +269,8 @@ OpCase casts(Random& r, Tensor (*f)(X, DType), const char* name) {
       r.of({DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::float32,
             DType::float64, DType::int32, DType::int64, DType::boolean});
   const Input x = r.of({shared(shape), shared(shape), booleans(shape, -1), indices(shape, 9, -1)});
-  return made(text(name, " ", shape, " of kind ", static_cast<int>(x.kind), " to dtype ",
-                   static_cast<int>(dtype)),
+  return made(concat(name, " ", shape, " of kind ", static_cast<int>(x.kind), " to dtype ",
+                     static_cast<int>(dtype)),
               {x}, [=](V v) { return f(v[0], dtype); },
               pointwise([=](const auto& v) { return as(dtype, v[0]); }), Tolerance::exact,
               {.differentiable = is_floating(dtype) && x.floating(),

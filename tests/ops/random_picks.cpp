@@ -19,10 +19,10 @@ OpCase joins(Random& r, bool stacks) {
   const int rank = shape.size() + (stacks ? 1 : 0), d = static_cast<int>(r.whole(0, rank - 1));
   const int64_t called = r.called(d, rank);
   std::vector<Input> inputs;
-  std::string name = text(stacks ? "stack" : "cat", " along ", called);
+  std::string name = concat(stacks ? "stack" : "cat", " along ", called);
   for (int64_t i = r.whole(1, 4); i > 0; --i) {
     inputs.push_back(shared(stacks ? shape : with(shape, d, r.whole(0, 4))));
-    name += text(" ", inputs.back().shape);
+    name += concat(" ", inputs.back().shape);
   }
   return made(
       name, inputs,
@@ -49,7 +49,7 @@ Pick pick(Random& r) {
 OpCase index_select_case(Random& r) {
   const auto [shape, d, called, n] = pick(r);
   return made(
-      text("index_select ", shape, " along ", called, " x", n),
+      concat("index_select ", shape, " along ", called, " x", n),
       {shared(shape), indices({n}, shape[d], -1)},
       [called = called](V v) { return accrue::index_select(v[0], called, v[1]); },
       table::index_select(d), Tolerance::exact, kAnyChain);
@@ -60,7 +60,7 @@ OpCase gather_case(Random& r) {
   Dims index = shape;
   for (int k = 0; k < shape.size(); ++k) index[k] = k == d ? n : r.whole(1, shape[k]);
   return made(
-      text("gather ", shape, " along ", called, " by ", index),
+      concat("gather ", shape, " along ", called, " by ", index),
       {shared(shape), indices(index, shape[d], -1)},
       [called = called](V v) { return accrue::gather(v[0], called, v[1]); }, table::gather(d),
       Tolerance::exact, kAnyChain);
@@ -70,7 +70,7 @@ OpCase index_add_case(Random& r) {
   const auto [shape, d, called, n] = pick(r);
   const Dims src = with(shape, d, n);
   return made(
-      text("index_add ", shape, " along ", called, " of ", src),
+      concat("index_add ", shape, " along ", called, " of ", src),
       {shared(shape), indices({n}, shape[d], -1), shared(src)},
       [called = called](V v) { return accrue::index_add(v[0], called, v[1], v[2]); },
       table::scatter_add(d), Tolerance::sum, kAnyChain);
@@ -84,7 +84,7 @@ OpCase scatter_add_case(Random& r) {
     src[k] = index[k] + r.whole(0, 2);
   }
   return made(
-      text("scatter_add ", shape, " along ", called, " by ", index, " of ", src),
+      concat("scatter_add ", shape, " along ", called, " by ", index, " of ", src),
       {shared(shape), indices(index, shape[d], -1), shared(src)},
       [called = called](V v) { return accrue::scatter_add(v[0], called, v[1], v[2]); },
       table::scatter_add(d), Tolerance::sum, kAnyChain);
@@ -94,7 +94,7 @@ OpCase embedding_case(Random& r) {
   const Dims index = r.shape(0, 3, 30, true);
   const int64_t vocabulary = r.whole(1, 9), width = r.whole(1, 17);
   return made(
-      text("embedding of ", vocabulary, "x", width, " by ", index),
+      concat("embedding of ", vocabulary, "x", width, " by ", index),
       {shared({vocabulary, width}), indices(index, vocabulary, -1)},
       [](V v) { return accrue::embedding(v[0], v[1]); }, table::embedding, Tolerance::exact,
       kAnyChain);

@@ -26,8 +26,8 @@ OpCase matmul_case(Random& r) {
   if (r.one_in(8)) a = {k};
   if (r.one_in(8)) b = {k};
   return made(
-      text("matmul ", a, b), {shared(a), shared(b)}, [](V v) { return accrue::matmul(v[0], v[1]); },
-      table::matmul, Tolerance::sum, kAnyChain);
+      concat("matmul ", a, b), {shared(a), shared(b)},
+      [](V v) { return accrue::matmul(v[0], v[1]); }, table::matmul, Tolerance::sum, kAnyChain);
 }
 
 /// Activation::gelu is gelu() after linear(), which rounds in between.
@@ -43,10 +43,10 @@ OpCase linear_case(Random& r) {
   std::vector<Input> inputs = {shared(joined(batch, {k}), kind), shared({n, k}, kind)};
   if (r.one_in(2)) inputs.push_back(shared({n}, kind));
   return made(
-      text("linear ", inputs[0].shape, " to ", n, inputs.size() > 2 ? " with bias" : "",
-           f == Activation::relu        ? ", relu"
-           : f == Activation::gelu_tanh ? ", gelu_tanh"
-                                        : ""),
+      concat("linear ", inputs[0].shape, " to ", n, inputs.size() > 2 ? " with bias" : "",
+             f == Activation::relu        ? ", relu"
+             : f == Activation::gelu_tanh ? ", gelu_tanh"
+                                          : ""),
       inputs, [f](V v) { return accrue::linear(v[0], v[1], v.size() > 2 ? v[2] : Tensor(), f); },
       [f](const Arrays& v) {
         const Array z = table::linear(v);
@@ -66,8 +66,8 @@ std::array<int64_t, 2> two(Random& r, int64_t low, int64_t high) {
 
 Dims dims(const std::array<int64_t, 2>& v) { return {v[0], v[1]}; }
 std::string text_of(const Window& p) {
-  return text(" stride ", dims(p.stride), " padding ", dims(p.padding), " dilation ",
-              dims(p.dilation), p.ceil_mode ? " ceil" : "");
+  return concat(" stride ", dims(p.stride), " padding ", dims(p.padding), " dilation ",
+                dims(p.dilation), p.ceil_mode ? " ceil" : "");
 }
 
 /// `reference` on the inputs with a dimension of size 1 at `d` in the first `n` of them.
@@ -91,8 +91,8 @@ OpCase conv2d_case(Random& r) {
   std::vector<Input> inputs = {shared(x), shared({out, in / groups, r.whole(1, 3), r.whole(1, 3)})};
   if (r.one_in(2)) inputs.push_back(shared({out}));
   return made(
-      text("conv2d ", x, inputs[1].shape, text_of(p), " groups ", groups,
-           inputs.size() > 2 ? " bias" : ""),
+      concat("conv2d ", x, inputs[1].shape, text_of(p), " groups ", groups,
+             inputs.size() > 2 ? " bias" : ""),
       inputs,
       [p](V v) {
         return accrue::conv2d(
@@ -113,8 +113,8 @@ OpCase conv1d_case(Random& r) {
                                shared({out, in / groups, r.whole(1, 3)})};
   if (r.one_in(2)) inputs.push_back(shared({out}));
   return made(
-      text("conv1d ", inputs[0].shape, inputs[1].shape, text_of(p), " groups ", groups,
-           inputs.size() > 2 ? " bias" : ""),
+      concat("conv1d ", inputs[0].shape, inputs[1].shape, text_of(p), " groups ", groups,
+             inputs.size() > 2 ? " bias" : ""),
       inputs,
       [p](V v) {
         return accrue::conv1d(v[0], v[1], v.size() > 2 ? v[2] : Tensor(),
@@ -137,7 +137,7 @@ OpCase max_pool2d_case(Random& r) {
   const Window p = pool_window(r, true);
   const Dims x{r.whole(1, 2), r.whole(1, 2), r.whole(5, 9), r.whole(5, 9)};
   return made(
-      text("max_pool2d ", x, " kernel ", dims(p.kernel), text_of(p)), {shared(x, Kind::distinct)},
+      concat("max_pool2d ", x, " kernel ", dims(p.kernel), text_of(p)), {shared(x, Kind::distinct)},
       [p](V v) {
         return accrue::max_pool2d(v[0], {.kernel = p.kernel,
                                          .stride = p.stride,
@@ -154,8 +154,8 @@ OpCase avg_pool2d_case(Random& r) {
   const bool padding_counts = r.one_in(2);
   const int64_t divisor = r.one_in(4) ? r.whole(1, 5) : 0;
   return made(
-      text("avg_pool2d ", x, " kernel ", dims(p.kernel), text_of(p),
-           padding_counts ? "" : " without padding", " divisor ", divisor),
+      concat("avg_pool2d ", x, " kernel ", dims(p.kernel), text_of(p),
+             padding_counts ? "" : " without padding", " divisor ", divisor),
       {shared(x)},
       [=](V v) {
         return accrue::avg_pool2d(v[0], {.kernel = p.kernel,
@@ -178,7 +178,7 @@ std::string add_mask(Random& r, const Dims& scores, bool boolean, std::vector<In
   if (r.one_in(2)) return "";
   const Dims mask = r.stretching_to(scores);
   inputs.push_back(boolean ? booleans(mask, -1) : constant(shared(mask)));
-  return text(boolean ? " bool" : " float", " mask ", mask);
+  return concat(boolean ? " bool" : " float", " mask ", mask);
 }
 
 Attention attention_options(Random& r) {
@@ -187,7 +187,7 @@ Attention attention_options(Random& r) {
 }
 
 std::string text_of(const Attention& p) {
-  return text(p.causal ? " causal" : "", " scale ", p.scale);
+  return concat(p.causal ? " causal" : "", " scale ", p.scale);
 }
 
 OpCase attention_case(Random& r) {
@@ -198,8 +198,8 @@ OpCase attention_case(Random& r) {
   std::vector<Input> inputs = {shared(joined(batch, {queries, width})),
                                shared(joined(batch, {keys, width})),
                                shared(joined(batch, {keys, value_width}))};
-  std::string name = text("scaled_dot_product_attention ", inputs[0].shape, inputs[1].shape,
-                          inputs[2].shape, text_of(p));
+  std::string name = concat("scaled_dot_product_attention ", inputs[0].shape, inputs[1].shape,
+                            inputs[2].shape, text_of(p));
   name += add_mask(r, joined(batch, {queries, keys}), p.boolean_mask, inputs);
   return made(
       name, inputs,
@@ -217,7 +217,7 @@ OpCase packed_attention_case(Random& r) {
   const Attention p = attention_options(r);
   std::vector<Input> inputs = {shared({batch, time, 3 * all})};
   std::string name =
-      text("packed_attention ", inputs[0].shape, " of ", heads, " heads", text_of(p));
+      concat("packed_attention ", inputs[0].shape, " of ", heads, " heads", text_of(p));
   name += add_mask(r, {batch, heads, time, time}, p.boolean_mask, inputs);
   return made(
       name, inputs,

@@ -29,7 +29,7 @@ OpCase reductions(Random& r, const Reducer& op) {
     if (r.one_in(2)) dims.push_back(r.called(d, shape.size()));
   const KeepDim keep = r.one_in(2) ? KeepDim::yes : KeepDim::no;
   return made(
-      text(op.name, " ", shape, " over ", dims, keep == KeepDim::yes ? ", kept" : ""),
+      concat(op.name, " ", shape, " over ", dims, keep == KeepDim::yes ? ", kept" : ""),
       {shared(shape, op.kind)}, [=](V v) { return op.f(v[0], dims, keep); },
       reduced(op.right, dims, keep == KeepDim::yes), op.tolerance, kAnyFractions);
 }
@@ -46,12 +46,12 @@ OpCase extremes(Random& r, const Extreme& op) {
   const Dims shape = r.shape(1, 5, 1500);
   if (r.one_in(4))
     return made(
-        text(op.name, " of all ", shape), {shared(shape, Kind::distinct)},
+        concat(op.name, " of all ", shape), {shared(shape, Kind::distinct)},
         [op](V v) { return op.of_all(v[0]); }, reduced(op.right), Tolerance::exact, op.traits);
   const int64_t d = r.called(r.dim(shape), shape.size());
   const KeepDim keep = r.one_in(2) ? KeepDim::yes : KeepDim::no;
   return made(
-      text(op.name, " ", shape, " along ", d, keep == KeepDim::yes ? ", kept" : ""),
+      concat(op.name, " ", shape, " along ", d, keep == KeepDim::yes ? ", kept" : ""),
       {shared(shape, Kind::distinct)}, [=](V v) { return op.along(v[0], d, keep); },
       reduced(op.right, {d}, keep == KeepDim::yes), Tolerance::exact, op.traits);
 }
@@ -74,7 +74,7 @@ OpCase cumsum_case(Random& r) {
     return y;
   };
   return made(
-      text("cumsum ", shape, " along ", called), {shared(shape)},
+      concat("cumsum ", shape, " along ", called), {shared(shape)},
       [=](V v) { return cumsum(v[0], called); }, running_total, Tolerance::sum, kAnyChain);
 }
 
@@ -85,7 +85,7 @@ OpCase softmax_case(Random& r, bool logarithm) {
   const int d = r.dim(shape);
   const int64_t called = r.called(d, shape.size());
   return made(
-      text(logarithm ? "log_softmax " : "softmax ", shape, " along ", called), {shared(shape)},
+      concat(logarithm ? "log_softmax " : "softmax ", shape, " along ", called), {shared(shape)},
       [=](V v) { return (logarithm ? accrue::log_softmax : accrue::softmax)(v[0], called); },
       [=](const Arrays& v) { return (logarithm ? table::log_softmax : table::softmax)(v[0], d); },
       Tolerance::sum);
@@ -96,7 +96,7 @@ OpCase logsumexp_case(Random& r) {
   const int64_t d = r.called(r.dim(shape), shape.size());
   const bool keep = r.one_in(2);
   return made(
-      text("logsumexp ", shape, " along ", d, keep ? ", kept" : ""), {shared(shape)},
+      concat("logsumexp ", shape, " along ", d, keep ? ", kept" : ""), {shared(shape)},
       [=](V v) { return logsumexp(v[0], d, keep); }, reduced(log_sum_exp, {d}, keep),
       Tolerance::sum);
 }
@@ -109,7 +109,7 @@ OpCase layer_norm_case(Random& r) {
   std::vector<Input> inputs = {shared(x)};
   for (int64_t i = r.whole(0, 2); i > 0; --i) inputs.push_back(shared(over));
   return made(
-      text("layer_norm ", x, " over ", over, " with ", inputs.size() - 1, " parameters"), inputs,
+      concat("layer_norm ", x, " over ", over, " with ", inputs.size() - 1, " parameters"), inputs,
       [over](V v) {
         return accrue::layer_norm(v[0], over, v.size() > 1 ? v[1] : Tensor(),
                                   v.size() > 2 ? v[2] : Tensor());
@@ -130,7 +130,7 @@ OpCase pair_losses(Random& r, bool square) {
   const Over over = over_what(r);
   const Dims shape = r.shape(0, 4, 500, true);
   return made(
-      text(square ? "mse_loss " : "l1_loss ", shape, " reduction ", static_cast<int>(over)),
+      concat(square ? "mse_loss " : "l1_loss ", shape, " reduction ", static_cast<int>(over)),
       {shared(shape), shared(shape)},
       [=](V v) { return (square ? mse_loss : l1_loss)(v[0], v[1], reduction_of(over)); },
       pair_loss(
@@ -149,8 +149,8 @@ OpCase cross_entropy_case(Random& r) {
   std::vector<Input> inputs = {shared(logits), indices(targets, classes, -1)};
   if (r.one_in(2)) inputs.push_back(constant(shared({classes}, Kind::positive)));
   return made(
-      text("cross_entropy ", logits, " reduction ", static_cast<int>(over), " ignoring ", ignored,
-           " smoothing ", smoothing, inputs.size() > 2 ? " weights" : ""),
+      concat("cross_entropy ", logits, " reduction ", static_cast<int>(over), " ignoring ", ignored,
+             " smoothing ", smoothing, inputs.size() > 2 ? " weights" : ""),
       inputs,
       [=](V v) {
         return accrue::cross_entropy(v[0], v[1],

@@ -19,7 +19,7 @@ class Chain {
  public:
   explicit Chain(const Dims& input)
       : shape(input),
-        row_{text(input), {shared(input)}, [](V v) { return v[0]; }, same(), Tolerance::exact} {}
+        row_{concat(input), {shared(input)}, [](V v) { return v[0]; }, same(), Tolerance::exact} {}
 
   /// y[i] = x[from(i)]
   void then(const std::string& name, const Dims& to, const std::function<Tensor(X)>& f,
@@ -46,7 +46,7 @@ class Chain {
   void needs_dense() { row_.traits.dense_only = true; }
   OpCase row(const std::string& op) const {
     OpCase row = row_;
-    row.name = text(op, " ", row.name);
+    row.name = concat(op, " ", row.name);
     return row;
   }
 
@@ -64,7 +64,7 @@ void transpose_step(Chain& c, Random& r) {
   const int64_t called = r.called(d, to.size());
   std::swap(to[d], to[e]);
   c.then(
-      text("transpose ", called, " ", e), to, [=](X x) { return transpose(x, called, e); },
+      concat("transpose ", called, " ", e), to, [=](X x) { return transpose(x, called, e); },
       [=](Dims i) { return std::swap(i[d], i[e]), i; });
 }
 
@@ -85,7 +85,7 @@ void permute_step(Chain& c, Random& r) {
     called.push_back(r.called(static_cast<int>(d), c.shape.size()));
   }
   c.then(
-      text("permute ", called), to, [=](X x) { return permute(x, called); },
+      concat("permute ", called), to, [=](X x) { return permute(x, called); },
       [=](const Dims& i) {
         Dims at = i;
         for (int k = 0; k < i.size(); ++k) at[static_cast<int>(order[k])] = i[k];
@@ -102,7 +102,7 @@ void slice_step(Chain& c, Random& r) {
   const int64_t first = start < n && r.one_in(3) ? start - n : start;
   const int64_t last = end < n && r.one_in(3) ? end - n : end == n && r.one_in(3) ? n + 9 : end;
   c.then(
-      text("slice ", called, " ", first, ":", last, ":", step),
+      concat("slice ", called, " ", first, ":", last, ":", step),
       with(c.shape, d, (end - start + step - 1) / step),
       [=](X x) { return slice(x, called, first, last, step); },
       [=](const Dims& i) { return with(i, d, start + step * i[d]); });
@@ -113,7 +113,7 @@ void narrow_step(Chain& c, Random& r) {
   const int64_t start = r.whole(0, c.shape[d]), n = r.whole(0, c.shape[d] - start);
   const int64_t called = r.called(d, c.shape.size());
   c.then(
-      text("narrow ", called, " ", start, " x", n), with(c.shape, d, n),
+      concat("narrow ", called, " ", start, " x", n), with(c.shape, d, n),
       [=](X x) { return narrow(x, called, start, n); },
       [=](const Dims& i) { return with(i, d, start + i[d]); });
 }
@@ -124,8 +124,8 @@ void select_step(Chain& c, Random& r) {
   if (n == 0) return;
   const int64_t at = r.whole(0, n - 1), index = r.one_in(3) ? at - n : at;
   c.then(
-      text("select ", d, " ", index), without(c.shape, d), [=](X x) { return select(x, d, index); },
-      [=](Dims i) { return i.insert(d, at), i; });
+      concat("select ", d, " ", index), without(c.shape, d),
+      [=](X x) { return select(x, d, index); }, [=](Dims i) { return i.insert(d, at), i; });
 }
 
 void expand_step(Chain& c, Random& r) {
@@ -140,7 +140,7 @@ void expand_step(Chain& c, Random& r) {
   for (int d = gone; d < to.size(); ++d)
     if (r.one_in(4) && to[d] == shape[d - gone]) asked[d] = -1;
   c.then(
-      text("expand ", asked), to, [=](X x) { return expand(x, asked); },
+      concat("expand ", asked), to, [=](X x) { return expand(x, asked); },
       [=](const Dims& i) {
         Dims at = part(i, gone, i.size());
         for (int d = 0; d < at.size(); ++d)
@@ -158,12 +158,12 @@ Dims asked_for(const Dims& to, Random& r) {
 
 void reshape_step(Chain& c, Random& r) {
   const Dims to = r.shape_of(numel(c.shape)), asked = asked_for(to, r);
-  c.then_reshaped(text("reshape ", asked), to, [=](X x) { return reshape(x, asked); });
+  c.then_reshaped(concat("reshape ", asked), to, [=](X x) { return reshape(x, asked); });
 }
 
 void view_step(Chain& c, Random& r) {
   const Dims to = r.shape_of(numel(c.shape)), asked = asked_for(to, r);
-  c.then_reshaped(text("view ", asked), to, [=](X x) { return view(x, asked); });
+  c.then_reshaped(concat("view ", asked), to, [=](X x) { return view(x, asked); });
   c.needs_dense();
 }
 
@@ -172,7 +172,7 @@ void flatten_step(Chain& c, Random& r) {
   const int64_t start = r.called(d, rank), end = r.called(e, rank);
   const Dims to = joined(joined(part(c.shape, 0, d), {numel(part(c.shape, d, e + 1))}),
                          part(c.shape, e + 1, rank));
-  c.then_reshaped(text("flatten ", start, " .. ", end), to,
+  c.then_reshaped(concat("flatten ", start, " .. ", end), to,
                   [=](X x) { return flatten(x, start, end); });
 }
 
@@ -185,7 +185,7 @@ void squeeze_step(Chain& c, Random& r) {
   }
   const int d = r.dim(c.shape);
   const int64_t called = r.called(d, c.shape.size());
-  c.then_reshaped(text("squeeze ", called), c.shape[d] == 1 ? without(c.shape, d) : c.shape,
+  c.then_reshaped(concat("squeeze ", called), c.shape[d] == 1 ? without(c.shape, d) : c.shape,
                   [=](X x) { return squeeze(x, called); });
 }
 
@@ -194,7 +194,7 @@ void unsqueeze_step(Chain& c, Random& r) {
   const int d = static_cast<int>(r.whole(0, to.size()));
   to.insert(d, 1);
   const int64_t called = r.called(d, to.size());
-  c.then_reshaped(text("unsqueeze ", called), to, [=](X x) { return unsqueeze(x, called); });
+  c.then_reshaped(concat("unsqueeze ", called), to, [=](X x) { return unsqueeze(x, called); });
 }
 
 void contiguous_step(Chain& c, Random&) {
@@ -214,7 +214,7 @@ void repeat_step(Chain& c, Random& r) {
   const int gone = to.size() - shape.size();
   for (int d = 0; d < shape.size(); ++d) to[d + gone] *= shape[d];
   c.then(
-      text("repeat ", times), to, [=](X x) { return repeat(x, times); },
+      concat("repeat ", times), to, [=](X x) { return repeat(x, times); },
       [=](const Dims& i) {
         Dims at = part(i, gone, i.size());
         for (int d = 0; d < at.size(); ++d) at[d] %= shape[d];
@@ -233,7 +233,7 @@ void flip_step(Chain& c, Random& r) {
   }
   if (dims.empty()) dims = called = {0};
   c.then(
-      text("flip ", called), shape, [=](X x) { return flip(x, called); },
+      concat("flip ", called), shape, [=](X x) { return flip(x, called); },
       [=](Dims i) {
         for (int64_t d : dims) {
           const int k = static_cast<int>(d);
@@ -247,7 +247,7 @@ void roll_step(Chain& c, Random& r) {
   const int d = r.dim(c.shape);
   const int64_t n = c.shape[d], by = r.whole(-5, 5), called = r.called(d, c.shape.size());
   c.then(
-      text("roll ", called, " by ", by), c.shape, [=](X x) { return roll(x, by, called); },
+      concat("roll ", called, " by ", by), c.shape, [=](X x) { return roll(x, by, called); },
       [=](const Dims& i) { return with(i, d, ((i[d] - by) % n + n) % n); });
 }
 
@@ -258,7 +258,7 @@ void piece(Chain& c, Random& r, const std::string& name, int d, const std::vecto
   const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(which);
   const int64_t start = std::accumulate(sizes.begin(), first, int64_t{0});
   c.then(
-      text(name, " along ", d, ", piece ", which, " of ", sizes.size()),
+      concat(name, " along ", d, ", piece ", which, " of ", sizes.size()),
       with(c.shape, d, sizes[which]),
       [=](X x) {
         const std::vector<Tensor> all = pieces(x);
@@ -281,7 +281,7 @@ void split_step(Chain& c, Random& r) {
   const int64_t n = c.shape[d], called = r.called(d, c.shape.size());
   if (r.one_in(2)) {
     const int64_t size = r.whole(1, n + 1);
-    return piece(c, r, text("split by ", size), d, equal_pieces(n, size),
+    return piece(c, r, concat("split by ", size), d, equal_pieces(n, size),
                  [=](X x) { return split(x, size, called); });
   }
   std::vector<int64_t> sizes;
@@ -294,7 +294,7 @@ void split_step(Chain& c, Random& r) {
 void chunk_step(Chain& c, Random& r) {
   const int d = r.dim(c.shape);
   const int64_t n = c.shape[d], count = r.whole(1, n + 2), called = r.called(d, c.shape.size());
-  piece(c, r, text("chunk by ", count), d,
+  piece(c, r, concat("chunk by ", count), d,
         equal_pieces(n, std::max<int64_t>(1, (n + count - 1) / count)),
         [=](X x) { return chunk(x, count, called); });
 }
@@ -304,7 +304,7 @@ void unbind_step(Chain& c, Random& r) {
   if (c.shape[d] == 0) return;
   const int64_t at = r.whole(0, c.shape[d] - 1), called = r.called(d, c.shape.size());
   c.then(
-      text("unbind ", called, ", ", at), without(c.shape, d),
+      concat("unbind ", called, ", ", at), without(c.shape, d),
       [=](X x) { return unbind(x, called)[static_cast<size_t>(at)]; },
       [=](Dims i) { return i.insert(d, at), i; });
 }
