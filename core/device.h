@@ -8,7 +8,8 @@ namespace accrue {
 
 enum class DeviceType : uint8_t { cpu, cuda };
 
-struct Device {
+/// Aligned, so that it is copied as one 16-bit word, also where it stands beside other bytes.
+struct alignas(2) Device {
   DeviceType type = DeviceType::cpu;
   int8_t index = 0;
 

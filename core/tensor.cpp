@@ -7,8 +7,11 @@ namespace accrue {
 Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
   const auto element = static_cast<int64_t>(size_of(dtype));
   const int64_t n = checked_numel("empty", shape, element);
+  // Before the memory is asked for: the views that a kernel takes next copy the strides by wide
+  // loads, which wait for narrow stores that have not reached the cache yet.
+  const Dims strides = row_major(shape);
   return Tensor(make_ref<TensorImpl>(make_ref<Storage>(static_cast<size_t>(n * element), device),
-                                     shape, dtype));
+                                     shape, strides, dtype));
 }
 
 Tensor Tensor::alias(const Layout& layout) const {

@@ -25,9 +25,9 @@ class AutogradMeta : public RefCounted {
 struct TensorImpl final : RefCounted {
   TensorImpl(Ref<Storage> memory, const Layout& where, DType type)
       : storage(std::move(memory)), layout(where), dtype(type) {}
-  /// Dense, from the start of its memory.
-  TensorImpl(Ref<Storage> memory, const Dims& shape, DType type)
-      : storage(std::move(memory)), layout{shape, row_major(shape), 0}, dtype(type) {}
+  /// From the start of its memory.
+  TensorImpl(Ref<Storage> memory, const Dims& shape, const Dims& strides, DType type)
+      : storage(std::move(memory)), layout{shape, strides, 0}, dtype(type) {}
 
   Ref<Storage> storage;
   Layout layout;

@@ -55,8 +55,8 @@ void pack(const Tensor& x, void* to) {
 
 Tensor packed(const Tensor& x, bool pinned = false) {
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
-  Tensor out(
-      make_ref<TensorImpl>(make_ref<Storage>(bytes, Device::cpu(), pinned), x.shape(), x.dtype()));
+  Tensor out(make_ref<TensorImpl>(make_ref<Storage>(bytes, Device::cpu(), pinned), x.shape(),
+                                  row_major(x.shape()), x.dtype()));
   pack(x, out.storage().data());
   return out;
 }
