@@ -104,16 +104,18 @@ void check_access(const Access& access) {
     }
     running->kill(cudaErrorIllegalAddress);
   }
-  check_address(access, offset);
+  const bool written = Arena::surely_set(offset, access.bytes);
+  if (!written) check_address(access, offset);
   Allocation& allocation = *Arena::allocation(offset);
   check_device(access, allocation);
-  check_states(access, offset, allocation);
+  if (!written) check_states(access, offset, allocation);
   check_races(allocation, offset - allocation.begin, access);
   running->count_access();
 }
 
 void check_aligned_access(const Access& access) {
-  if (running && reinterpret_cast<uintptr_t>(access.pointer) % access.bytes != 0) {
+  const auto remainder = reinterpret_cast<uintptr_t>(access.pointer) & (access.bytes - 1);
+  if (running && remainder != 0) {
     report_misaligned(access.pointer, access.bytes, verb_of(access), source_line(key_of(access)),
                       key_of(access));
     running->kill(cudaErrorMisalignedAddress);

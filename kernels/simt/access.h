@@ -12,7 +12,7 @@ namespace accrue::simt {
 // that the device could not make ends the launch. Host code may touch anything but device memory.
 void check_access(const Access& access);
 
-// The same for an object whose type is aligned to its size.
+// The same for an object whose type is aligned to its size, a power of two.
 void check_aligned_access(const Access& access);
 
 // Reports an address that is no multiple of `alignment`. The caller ends the launch, if there is

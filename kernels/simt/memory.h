@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include <accrue/kernels/simt/stamps.h>
@@ -50,6 +51,14 @@ class Arena {
   // The allocation whose pages hold the offset, freed ones included; null if there was none.
   static Allocation* allocation(size_t offset) { return pages_[offset / kPage]; }
   static void set_states(size_t offset, size_t bytes, ByteState state);
+  // Whether every byte is allocated and written: what nearly all accesses find. False for sizes
+  // that are rare in kernels, too.
+  static bool surely_set(size_t offset, size_t bytes) {
+    const ByteState* states = states_ + offset;
+    if (bytes == 4) return are_set<uint32_t>(states);
+    if (bytes == 8) return are_set<uint64_t>(states);
+    return bytes == 16 && are_set<uint64_t>(states) && are_set<uint64_t>(states + 8);
+  }
   // The first byte of the range in that state, or null.
   static const ByteState* find(size_t offset, size_t bytes, ByteState state);
 
@@ -62,6 +71,14 @@ class Arena {
   static Allocation* find_live(const void* pointer);
 
  private:
+  // Whether as many states as a word has bytes are all `set`.
+  template <class Word>
+  static bool are_set(const ByteState* states) {
+    Word word;
+    std::memcpy(&word, states, sizeof(Word));
+    return word == static_cast<Word>(-1) / 0xff * static_cast<Word>(ByteState::set);
+  }
+
   static std::atomic<char*> begin_;
   static ByteState* states_;
   static Allocation** pages_;

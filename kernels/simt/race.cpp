@@ -48,14 +48,12 @@ class HappensBefore {
   }
 
   Stamp stamp(const void* pc) const {
-    Stamp mine;
-    mine.block = block_.serial();
-    mine.thread = static_cast<uint16_t>(block_.current().number & 1023);
-    mine.epoch = block_.epoch();
     const unsigned lane = block_.current().number % 32;
-    mine.clock = warp().clock[lane][lane];
-    mine.pc = pack_pc(pc);
-    return mine;
+    return {.block = block_.serial(),
+            .thread = static_cast<uint16_t>(block_.current().number & 1023),
+            .epoch = block_.epoch(),
+            .clock = warp().clock[lane][lane],
+            .pc = pack_pc(pc)};
   }
 
  private:
