@@ -52,6 +52,8 @@ bool Tensor::requires_grad() const {
   return target && (!target->is_leaf() || static_cast<const Leaf*>(target)->requires_grad);
 }
 
+bool Tensor::is_leaf() const { return node_of(*this) == nullptr; }
+
 Tensor& Tensor::set_requires_grad(bool on) {
   check<AutogradError>(defined(), "set_requires_grad: the tensor is not defined");
   check<DTypeError>(!on || is_floating(dtype()), "set_requires_grad: the tensor is ", dtype(),

@@ -26,8 +26,6 @@ void check_fits(const char* op, const Leaf& leaf, const Tensor& g) {
 
 Tensor detach(const Tensor& x) { return x.alias(x.layout()); }
 
-bool is_leaf(const Tensor& x) { return node_of(x) == nullptr; }
-
 void retain_grad(const Tensor& x) {
   check<AutogradError>(x.requires_grad(),
                        "retain_grad: the tensor does not require grad, so no "

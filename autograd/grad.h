@@ -1,4 +1,4 @@
-// Gradients as a user handles them, beyond Tensor's own five members: grad() without touching
+// Gradients as a user handles them, beyond Tensor's own members: grad() without touching
 // `.grad`, detach, retain_grad, and the memory behind `.grad`.
 #pragma once
 #include <initializer_list>
@@ -27,8 +27,6 @@ std::vector<Tensor> grad(const Tensor& output, std::initializer_list<Tensor> inp
 
 /// The same values outside the tape. Shares memory and the version counter.
 Tensor detach(const Tensor& x);
-/// Whether the user made x, so that `.grad` may collect here.
-bool is_leaf(const Tensor& x);
 /// Makes `.grad` of a computed tensor available after backward(); it accumulates as a leaf's does.
 void retain_grad(const Tensor& x);
 /// Makes `buffer` the memory of a leaf's gradient from now on, and the gradient absent: a slice of

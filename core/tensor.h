@@ -90,6 +90,8 @@ class Tensor {
   // ---- Autograd: declared here so that users write loss.backward(); defined in autograd/. ----
 
   bool requires_grad() const;
+  /// Whether the user made it, not an operator on a tape: `.grad` may collect here.
+  bool is_leaf() const;
   /// Makes a floating leaf collect gradients, or stop. Throws AutogradError on a computed tensor.
   Tensor& set_requires_grad(bool on = true);
   /// What backward() has added up so far; not defined() if nothing yet, which is not the same as

@@ -37,7 +37,7 @@ void Module::check_name(const std::string& name) const {
 
 void Module::register_parameter(const std::string& name, Tensor& member, const Tensor& value) {
   check_name(name);
-  check<AutogradError>(!value.defined() || is_leaf(value), "module: ", name,
+  check<AutogradError>(!value.defined() || value.is_leaf(), "module: ", name,
                        " was computed from something that requires grad; a parameter is a leaf: "
                        "compute it within NoGrad, or detach() it");
   if (value.defined()) {

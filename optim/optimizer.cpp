@@ -29,6 +29,9 @@ void Optimizer::check_parameter(const NamedTensor& p) const {
                     " is not defined; it must be a tensor");
   check<DTypeError>(is_floating(p.value.dtype()), name_, ": parameter ", p.name, " is ",
                     p.value.dtype(), "; it must be floating point");
+  check<AutogradError>(p.value.is_leaf(), name_, ": parameter ", p.name,
+                       " was computed from something that requires grad, and no .grad collects "
+                       "there; give the leaf, or detach() it");
   check<ShapeError>(!layout::has_overlap(p.value.layout()), name_, ": several elements of ",
                     "parameter ", p.name, " share memory; clone it first");
 }

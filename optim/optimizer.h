@@ -71,7 +71,8 @@ class Optimizer {
 
   const char* name() const { return name_; }
   /// Throws, having added nothing, ValueError for a name or tensor that is there already, for an
-  /// undefined one, or for no parameters at all; DTypeError; ShapeError for overlapping elements.
+  /// undefined one, or for no parameters at all; DTypeError; AutogradError for a tensor that an
+  /// operator made; ShapeError for overlapping elements.
   void add_parameters(const Parameters& parameters);
 
   /// Whether parameters of this group need state number i.

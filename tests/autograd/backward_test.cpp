@@ -343,8 +343,8 @@ TEST(RequiresGrad, IsForFloatingLeaves) {
   EXPECT_THROW(y.set_requires_grad(false), AutogradError);
   x.set_requires_grad(false);
   EXPECT_FALSE((x * 2.0).requires_grad());
-  EXPECT_TRUE(is_leaf(x));
-  EXPECT_FALSE(is_leaf(y));
+  EXPECT_TRUE(x.is_leaf());
+  EXPECT_FALSE(y.is_leaf());
 }
 
 struct WrongSquare {

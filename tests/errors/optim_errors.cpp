@@ -48,6 +48,8 @@ std::vector<WrongCall> optim_errors() {
                         }),
       wrong<DTypeError>("parameter_integer", "Adam", {"parameter 0", "int64"},
                         "must be floating point", [](World& w) { Adam({w.whole}); }),
+      wrong<AutogradError>("parameter_computed", "Adam", {"parameter 0", "computed"},
+                           "give the leaf", [](World& w) { Adam({w.computed}); }),
       wrong<ShapeError>("parameter_overlap", "Adam", {"parameter 0", "share memory"},
                         "clone it first", [](World& w) { Adam({w.wide}); }),
       wrong<ValueError>("parameter_twice", "Adam", {"parameter 1"}, "stepped twice",
