@@ -168,7 +168,6 @@ struct DenseSource {
 
   DenseSource() = default;
   explicit DenseSource(const ConstView& x) : data(static_cast<const T*>(x.data)) {}
-  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
   __device__ T operator[](long i) const { return data[i]; }
 };
 
@@ -181,7 +180,6 @@ struct DenseTarget {
   DenseTarget() = default;
   explicit DenseTarget(const Dest& y)
       : data(y.wanted() ? static_cast<T*>(y.view.data) : nullptr), write(y.write) {}
-  ACCRUE_HD explicit operator bool() const { return data != nullptr; }
   __device__ void set(long i, T value) const { store(data + i, value, write); }
   __device__ T start(long i) const { return write == Write::add ? data[i] : T(0); }
   __device__ void finish(long i, T sum) const { data[i] = sum; }
