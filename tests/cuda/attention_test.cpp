@@ -174,9 +174,9 @@ TEST_F(AttentionOnCuda, IsItsDefinitionUnderMasksAndDropout) {
 }
 
 TEST_F(AttentionOnCuda, IsTheCpusForEverySize) {
-  for (const Size& n :
-       {Size{3, 1, 1, 1, 1}, Size{2, 5, 33, 8, 8}, Size{1, 33, 70, 33, 33}, Size{1, 70, 5, 64, 64},
-        Size{1, 70, 70, 64, 1}, Size{1, 1, 70, 130, 130}, Size{1, 70, 1, 1, 64}}) {
+  for (const Size& n : {Size{3, 1, 1, 1, 1}, Size{2, 5, 33, 8, 8}, Size{1, 33, 70, 33, 33},
+                        Size{1, 70, 5, 64, 64}, Size{1, 5, 40, 8, 100}, Size{1, 70, 70, 64, 1},
+                        Size{1, 1, 70, 130, 130}, Size{1, 70, 1, 1, 64}}) {
     SCOPED_TRACE(::testing::Message() << n.l << " " << n.s << " " << n.e << " " << n.ev);
     expect_as_on_cpu(operands(n, float32), attention_of({.scale = 0.2}), 6);
   }
@@ -334,6 +334,17 @@ TEST_F(AttentionOnCuda, LargeScoresKeepTheirDigits) {
   in.push_back(full({1, 9, 70}, 5000));
   expect_as_on_cpu(in, attention_of({.scale = 1}), 8);
   in[4] = full({1, 9, 70}, -5000);
+  expect_as_on_cpu(in, attention_of({.scale = 1}), 8);
+}
+
+// From one key of a thread to its next the score falls by less than 1, in all by more than e^x can
+// hold: the first stays the largest.
+TEST_F(AttentionOnCuda, FallingScoresAreMeasuredFromTheLargest) {
+  auto in = operands({1, 1, 2000, 1, 1}, float32);
+  std::vector<double> k;
+  for (int j = 0; j < 2000; ++j) k.push_back(-0.9 * static_cast<double>(j / 16));
+  in[0] = ones({1, 1, 1});
+  in[1] = tensor(k, {1, 2000, 1});
   expect_as_on_cpu(in, attention_of({.scale = 1}), 8);
 }
 

@@ -189,6 +189,7 @@ TEST_F(Loss, OfInfinitiesAndNaNIsTheCpus) {
 TEST_F(Loss, RefusesABadTargetBeforeAnythingIsWritten) {
   for (int64_t rows : {3, 300}) {
     std::vector<double> t(static_cast<size_t>(rows), 1);
+    t[0] = 0;
     t[1] = -100;
     t.back() = -7;
     for (double bad : {5.0, -1.0}) {

@@ -63,6 +63,7 @@ TEST_F(CudaChain, EveryShapeAndTileGivesTheBitsOfTheCpu) {
     SCOPED_TRACE("tile " + std::to_string(static_cast<int>(tile)));
     force_tile(tile);
     for (const auto& [m, n, k] : shapes) expect_product(randn({m, k}), randn({k, n}), {m, n});
+    expect_product(randn({3, 64, 5}), randn({3, 5, 64}), {3, 64, 64});  // whole tiles
   }
   force_tile(TileChoice::large);
   expect_product(randn({130, 9}), randn({9, 133}), {130, 133});

@@ -263,6 +263,17 @@ TEST_F(Norm, AConstantRowHasItsMeanExactlyAndNextToNoVariance) {
     }
 }
 
+// A row m, m, m + u where u is the last place of m: its mean is no number of that type.
+TEST_F(Norm, TheRoundingOfTheMeanDoesNotWidenARow) {
+  const double m = 0x1p40, u = 0x1p-12;
+  for (Device where : {Device::cpu(), device}) {
+    const Tensor x = to_device(tensor({m, m, m + u}, {1, 3}, float64), where), y = empty_like(x);
+    const Tensor mean = empty({1}, float64, where), rstd = empty_like(mean);
+    kernels::layer_norm(x, {}, {}, 1, 0, into(y), into(mean), into(rstd));
+    EXPECT_NEAR(rstd.item() * u, 3 / std::sqrt(2), 1e-12) << where;
+  }
+}
+
 TEST_F(Norm, OfInfinitiesAndNaNIsTheCpus) {
   for (int64_t n : {1, 5, 33, 1030}) {
     std::vector<double> x(static_cast<size_t>(4 * n), 0.5);

@@ -259,12 +259,14 @@ TEST_F(Optim, TheNormOfManyGradientsIsTheCpus) {
 }
 
 TEST_F(Optim, TheNormOfAModelIsTwoLaunchesWhereverItsGradientsLie) {
-  Tensors dense, strided;
+  Tensors here, dense, strided;
   for (uint32_t n = 1; n <= 40; ++n) {
-    const Tensor there = to_device(normal({2 * n, 70}, float32, 1, n), device);
+    here.push_back(normal({2 * n, 70}, float32, 1, n));
+    const Tensor there = to_device(here.back(), device);
     dense.push_back(to_device(copy_of(strided_part(there)), device));
     strided.push_back(n % 3 == 0 ? strided_part(there) : dense.back());
   }
+  expect_as_on_cpu(here, norms_of_all, 32);
   const Tensors right = norms_of_all(strided);
   synchronize(device);
   const auto before = simt::counts().launches;
