@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -39,7 +40,9 @@ std::string describe(const void* address) {
     const std::string file = info.dli_fname ? info.dli_fname : "?";
     const auto offset =
         static_cast<const char*>(address) - static_cast<const char*>(info.dli_fbase);
-    return detail::concat(file.substr(file.rfind('/') + 1), "+0x", std::hex, offset);
+    std::ostringstream place;
+    place << file.substr(file.rfind('/') + 1) << "+0x" << std::hex << offset;
+    return place.str();
   }
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(

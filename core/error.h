@@ -3,7 +3,7 @@
 // A mistake of the caller is `check<ShapeError>(ok, "matmul: inner dimensions differ: ", a, ...)`,
 // thrown before anything has changed. Form: `op: what is wrong: the values; what would be right`.
 #pragma once
-#include <sstream>
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
 
@@ -63,12 +63,41 @@ class OutOfMemory : public Error {
 };
 
 namespace detail {
+/// Joins what a stream would print. The streams are in error.cpp: their headers are large, and so
+/// no part of every file.
+class Text {
+ public:
+  Text& operator<<(bool x);
+  Text& operator<<(char x);
+  Text& operator<<(int x);
+  Text& operator<<(long x);
+  Text& operator<<(long long x);
+  Text& operator<<(unsigned x);
+  Text& operator<<(unsigned long x);
+  Text& operator<<(unsigned long long x);
+  Text& operator<<(float x);
+  Text& operator<<(double x);
+  Text& operator<<(const char* x);
+  Text& operator<<(char* x) { return *this << static_cast<const char*>(x); }
+  Text& operator<<(const std::string& x);
+  /// What has an operator<< of its own.
+  template <class T>
+  Text& operator<<(const T& x) {
+    return print([](std::ostream& out, const void* it) { out << *static_cast<const T*>(it); }, &x);
+  }
+  const std::string& string() const { return text_; }
+
+ private:
+  Text& print(void (*to)(std::ostream& out, const void* it), const void* it);
+
+  std::string text_;
+};
+
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream out;
-  out << std::boolalpha;
-  (out << ... << parts);
-  return out.str();
+  Text text;
+  (text << ... << parts);
+  return text.string();
 }
 template <class E, class... Parts>
 [[noreturn]] __attribute__((noinline, cold)) void fail(const Parts&... parts) {
