@@ -21,11 +21,13 @@ Text& Text::print(void (*to)(std::ostream& out, const void* it), const void* it)
   return *this;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define ACCRUE_TEXT(T)                                   \
   Text& Text::operator<<(T x) {                          \
     append(text_, [&](std::ostream& out) { out << x; }); \
     return *this;                                        \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 ACCRUE_TEXT(bool)
 ACCRUE_TEXT(char)
 ACCRUE_TEXT(int)
